@@ -1,0 +1,60 @@
+//! The one error type: what failed, why, and what to do about it.
+
+use std::fmt;
+use std::path::Path;
+
+/// How a command ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// There was nothing to show: exit status 1.
+    Nothing,
+    /// Something failed: exit status 2.
+    Failed,
+}
+
+/// An error for a person: a lower-case sentence naming the path, the place in it, the reason and the remedy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    outcome: Outcome,
+    message: String,
+}
+
+/// Shorthand for results of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// An error that is not about one file.
+    pub fn new(message: impl Into<String>) -> Self {
+        Error { outcome: Outcome::Failed, message: message.into() }
+    }
+
+    /// An error about the file or folder `path`.
+    pub fn at(path: &Path, message: impl fmt::Display) -> Self {
+        Error::new(format!("{}: {message}", path.display()))
+    }
+
+    /// Nothing failed, but there is nothing to show either.
+    pub fn nothing(message: impl Into<String>) -> Self {
+        Error { outcome: Outcome::Nothing, message: message.into() }
+    }
+
+    /// Adds what to do about it.
+    pub fn remedy(mut self, what: &str) -> Self {
+        self.message.push_str("; ");
+        self.message.push_str(what);
+        self
+    }
+
+    /// How the command that meets this error ends.
+    pub fn outcome(&self) -> Outcome {
+        self.outcome
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,81 @@
+//! Readers of other tools' files. Each is one file here and one line in [`IMPORTERS`]; content decides which one
+//! reads a file, never its name.
+
+use crate::error::{Error, Result};
+use crate::trace::sink::{Need, Sink};
+use std::cell::OnceCell;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// A reader of one foreign format.
+pub trait Importer: Sync {
+    /// A short fixed name, e.g. `nsys-sqlite`.
+    fn name(&self) -> &'static str;
+    /// What it opens, for help and `info`.
+    fn describes(&self) -> &'static str;
+    /// Whether the file is of this format, judged by its content.
+    fn sniff(&self, head: &Head) -> bool;
+    /// Reads what `need` asks for into `sink`. An error here means that nothing of the file can be used; what can
+    /// be used in part is read as far as it goes and noted in the sink.
+    fn read(&self, path: &Path, need: &Need, sink: &mut Sink) -> Result<()>;
+}
+
+/// All readers, in the order in which they are asked.
+pub static IMPORTERS: &[&dyn Importer] = &[];
+
+/// The beginning of a file, unpacked if it was packed, and what else readers judge by.
+pub struct Head {
+    /// Where the file is.
+    pub path: PathBuf,
+    /// Its size on disk.
+    pub bytes_on_disk: u64,
+    /// The first bytes as they are on disk.
+    pub raw: Vec<u8>,
+    /// The first bytes after unpacking gzip; equal to `raw` if the file is not gzip.
+    pub text: Vec<u8>,
+    tables: OnceCell<Vec<String>>,
+}
+
+/// How much of a file readers may look at before one of them takes it. Kineto traces may start with kilobytes of
+/// device properties or metadata before the first telling key.
+const HEAD_BYTES: u64 = 64 * 1024;
+
+/// First bytes of a gzip member.
+pub const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+/// First bytes of an SQLite database.
+pub const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
+
+impl Head {
+    /// Reads the beginning of the file at `path`.
+    pub fn read(path: &Path) -> Result<Head> {
+        let file = File::open(path).map_err(|e| Error::at(path, format_args!("cannot be opened: {e}")))?;
+        let bytes_on_disk = file.metadata().map(|m| m.len()).unwrap_or(0);
+        let mut raw = Vec::new();
+        file.take(HEAD_BYTES)
+            .read_to_end(&mut raw)
+            .map_err(|e| Error::at(path, format_args!("cannot be read at byte {}: {e}", raw.len())))?;
+        let text = if raw.starts_with(&GZIP_MAGIC) {
+            let mut text = Vec::new();
+            // The head ends somewhere inside a deflate block, so an error after some output is expected.
+            let _ = flate2::read::MultiGzDecoder::new(&raw[..]).take(HEAD_BYTES).read_to_end(&mut text);
+            text
+        } else {
+            raw.clone()
+        };
+        Ok(Head { path: path.to_owned(), bytes_on_disk, raw, text, tables: OnceCell::new() })
+    }
+
+    /// Names of the tables if the file is an SQLite database that can be opened, else none.
+    pub fn sqlite_tables(&self) -> &[String] {
+        self.tables.get_or_init(|| {
+            if !self.raw.starts_with(SQLITE_MAGIC) {
+                return Vec::new();
+            }
+            sqlite::open(&self.path).and_then(|db| sqlite::tables(&db, &self.path)).unwrap_or_default()
+        })
+    }
+}
+
+pub mod sqlite;

@@ -1,0 +1,5 @@
+//! gpuprof: where did the GPU time go.
+
+pub mod error;
+pub mod import;
+pub mod trace;

@@ -1,0 +1,4 @@
+//! Traces in memory, wherever they came from.
+
+pub mod names;
+pub mod sink;

@@ -1,0 +1,200 @@
+//! Where importers put what they read: typed rows in, column batches out.
+
+use super::names::{Names, Shapes};
+use trace_format::columns::Batch;
+use trace_format::schema::{Row, RowBuilder, TableSpec};
+use trace_format::tables::{self, *};
+
+/// Rows per batch, as in a frame of the native format.
+const BATCH_ROWS: usize = 65_536;
+
+/// How much of each record a reader is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Detail {
+    /// Times, names, device, context, stream and what tells kinds of records apart: enough for any summary.
+    /// A reader may leave out launch shapes (except the name), correlation, results and the like.
+    Totals,
+    /// Everything the file holds.
+    Full,
+}
+
+/// What the caller wants to know, so that a reader of a foreign format can skip the rest.
+#[derive(Clone, Debug)]
+pub struct Need {
+    /// Tables to fill; defining tables are always filled.
+    pub tables: Vec<&'static TableSpec>,
+    /// How much of each row.
+    pub detail: Detail,
+}
+
+impl Need {
+    /// Everything.
+    pub fn all() -> Self {
+        Need { tables: tables::ALL.to_vec(), detail: Detail::Full }
+    }
+
+    /// Whether rows of `table` are wanted.
+    pub fn wants(&self, table: &TableSpec) -> bool {
+        self.tables.contains(&table)
+    }
+}
+
+/// One process that was recorded, as far as the file says. Environments, host names and users of foreign files
+/// are not copied here.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ProcessInfo {
+    /// Process id.
+    pub pid: Option<u32>,
+    /// Rank in a distributed job.
+    pub rank: Option<u32>,
+    /// Number of ranks.
+    pub world_size: Option<u32>,
+    /// Host, from native traces alone; tells equal pids apart.
+    pub host: Option<String>,
+    /// What to add to this process's times to get Unix nanoseconds; null: the trace has no epoch.
+    pub unix_offset_ns: Option<i64>,
+}
+
+/// What is partial or remarkable about a file, said before any table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// A short fixed word for machines, e.g. `lost-records`.
+    pub code: &'static str,
+    /// The sentence for people, with path and numbers.
+    pub text: String,
+}
+
+/// Index of a process within one sink.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ProcessIx(pub usize);
+
+macro_rules! builders {
+    ($($field:ident : $row:ty),+ $(,)?) => {
+        /// One open builder per table.
+        #[derive(Default)]
+        struct Builders { $($field: <$row as Row>::Builder,)+ }
+
+        $(impl SinkRow for $row {
+            fn builder(process: &mut SinkProcess) -> &mut Self::Builder {
+                &mut process.builders.$field
+            }
+        })+
+
+        impl SinkProcess {
+            fn flush(&mut self) {
+                $(if !self.builders.$field.is_empty() {
+                    self.batches.push(self.builders.$field.take());
+                })+
+            }
+        }
+    };
+}
+
+/// A row that importers may push. Strings and shapes are interned instead (see [`Sink::name`], [`Sink::shape`]).
+pub trait SinkRow: Row {
+    #[doc(hidden)]
+    fn builder(process: &mut SinkProcess) -> &mut Self::Builder;
+}
+
+builders! {
+    device: DeviceRow,
+    context: ContextRow,
+    stream: StreamRow,
+    thread: ThreadRow,
+    kernel: KernelRow,
+    memcpy: MemcpyRow,
+    memset: MemsetRow,
+    api: ApiRow,
+    sync: SyncRow,
+    overhead: OverheadRow,
+    graph: GraphRow,
+    memory: MemoryRow,
+    uvm: UvmRow,
+    event: EventRow,
+    external: ExternalRow,
+    jit: JitRow,
+    openacc: OpenaccRow,
+    openmp: OpenmpRow,
+    range: RangeRow,
+    capture: CaptureRow,
+    loss: LossRow,
+    note: NoteRow,
+    sample: SampleRow,
+}
+
+/// One process of the file being read: who it is and its rows so far.
+#[derive(Default)]
+pub struct SinkProcess {
+    /// Who it is; importers complete this whenever they learn more, at the end at the latest.
+    pub info: ProcessInfo,
+    builders: Builders,
+    /// Finished batches. Name and shape ids in them are ids of the shared [`Names`] and [`Shapes`].
+    pub batches: Vec<Batch>,
+}
+
+/// Collects what one foreign file holds.
+pub struct Sink<'a> {
+    names: &'a mut Names,
+    shapes: &'a mut Shapes,
+    /// The processes met so far.
+    pub processes: Vec<SinkProcess>,
+    /// What is partial or remarkable.
+    pub notes: Vec<Note>,
+    /// What the file is and which version of what wrote it, for `info`, e.g. `nsys SQLite export, schema 3.13.2`.
+    pub origin: String,
+}
+
+impl<'a> Sink<'a> {
+    /// An empty sink that interns into `names` and `shapes`.
+    pub fn new(names: &'a mut Names, shapes: &'a mut Shapes) -> Self {
+        Sink { names, shapes, processes: Vec::new(), notes: Vec::new(), origin: String::new() }
+    }
+
+    /// Adds a process; rows are pushed to the index this returns.
+    pub fn process(&mut self, info: ProcessInfo) -> ProcessIx {
+        self.processes.push(SinkProcess { info, ..Default::default() });
+        ProcessIx(self.processes.len() - 1)
+    }
+
+    /// The id of a name.
+    pub fn name(&mut self, name: &[u8]) -> u32 {
+        self.names.intern(name)
+    }
+
+    /// The id of a launch shape; the row's own `id` is ignored.
+    pub fn shape(&mut self, shape: ShapeRow) -> u32 {
+        self.shapes.intern(shape)
+    }
+
+    /// Adds one row to a process.
+    pub fn push<R: SinkRow>(&mut self, process: ProcessIx, row: R) {
+        let process = &mut self.processes[process.0];
+        let builder = R::builder(process);
+        builder.push(row);
+        if builder.len() >= BATCH_ROWS {
+            let batch = builder.take();
+            process.batches.push(batch);
+        }
+    }
+
+    /// Says that something about the file is partial or remarkable.
+    pub fn note(&mut self, code: &'static str, text: impl Into<String>) {
+        self.notes.push(Note { code, text: text.into() });
+    }
+
+    /// Closes all open batches.
+    pub fn finish(&mut self) {
+        self.processes.iter_mut().for_each(SinkProcess::flush);
+    }
+}
+
+/// Times beyond this are no times: 2^62 ns is the year 2116 counted from 1970.
+const IMPLAUSIBLE_NS: i64 = 1 << 62;
+
+/// End minus start, or `None` where the two cannot both be right: 0/0 (CUPTI ran out of device buffers), end before
+/// start, or magnitudes no clock shows (0x8000000000000000 was seen). Such records are counted and enter no sum.
+pub fn valid_duration(start_ns: i64, end_ns: i64) -> Option<i64> {
+    let plausible = |t: i64| t > -IMPLAUSIBLE_NS && t < IMPLAUSIBLE_NS;
+    ((start_ns, end_ns) != (0, 0) && plausible(start_ns) && plausible(end_ns) && end_ns >= start_ns)
+        .then(|| end_ns - start_ns)
+}

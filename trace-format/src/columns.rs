@@ -1,0 +1,323 @@
+//! Columns in memory: what builders fill, the writer encodes and importers hand over.
+
+use crate::schema::{ColumnType, TableSpec};
+
+/// Byte strings laid end to end; value `i` is `data[offsets[i]..offsets[i + 1]]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BytesColumn {
+    /// One more offset than there are values; the first is 0.
+    pub offsets: Vec<usize>,
+    /// The values, concatenated. Not necessarily UTF-8.
+    pub data: Vec<u8>,
+}
+
+impl Default for BytesColumn {
+    fn default() -> Self {
+        BytesColumn { offsets: vec![0], data: Vec::new() }
+    }
+}
+
+impl BytesColumn {
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Whether there are no values.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Appends one value.
+    pub fn push(&mut self, value: &[u8]) {
+        self.data.extend_from_slice(value);
+        self.offsets.push(self.data.len());
+    }
+
+    /// Value `i`.
+    pub fn get(&self, i: usize) -> &[u8] {
+        &self.data[self.offsets[i]..self.offsets[i + 1]]
+    }
+}
+
+/// The values of one column, in the one physical type the registry gives it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// Ids and codes.
+    U32(Vec<u32>),
+    /// Correlation ids and graph node ids.
+    U64(Vec<u64>),
+    /// Times, durations, sizes, counts, dimensions.
+    I64(Vec<i64>),
+    /// Measurements that are not integers.
+    F64(Vec<f64>),
+    /// Flags.
+    Bool(Vec<bool>),
+    /// Names and other byte strings.
+    Bytes(BytesColumn),
+}
+
+impl Values {
+    /// Number of values, nulls included.
+    pub fn len(&self) -> usize {
+        match self {
+            Values::U32(v) => v.len(),
+            Values::U64(v) => v.len(),
+            Values::I64(v) => v.len(),
+            Values::F64(v) => v.len(),
+            Values::Bool(v) => v.len(),
+            Values::Bytes(v) => v.len(),
+        }
+    }
+
+    /// Whether there are no values.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The registry type these values have.
+    pub fn column_type(&self) -> ColumnType {
+        match self {
+            Values::U32(_) => ColumnType::U32,
+            Values::U64(_) => ColumnType::U64,
+            Values::I64(_) => ColumnType::I64,
+            Values::F64(_) => ColumnType::F64,
+            Values::Bool(_) => ColumnType::Bool,
+            Values::Bytes(_) => ColumnType::Bytes,
+        }
+    }
+}
+
+/// One column of a [`Batch`]: as many values as the batch has rows; a null row holds a default value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// The values, null rows included.
+    pub values: Values,
+    /// `validity[i]` is false where row `i` is null; `None` means no row is.
+    pub validity: Option<Vec<bool>>,
+}
+
+impl Column {
+    /// Whether every row is null: such a column is left out of a frame.
+    pub fn is_all_null(&self) -> bool {
+        self.validity.as_ref().is_some_and(|v| v.iter().all(|valid| !valid))
+    }
+
+    /// Whether row `i` is null.
+    pub fn is_null(&self, i: usize) -> bool {
+        self.validity.as_ref().is_some_and(|v| !v[i])
+    }
+}
+
+/// Some rows of one table, column by column, in the registry's column order.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// Which table.
+    pub table: &'static TableSpec,
+    /// Number of rows.
+    pub rows: usize,
+    /// One column per [`TableSpec::columns`] entry, in that order.
+    pub columns: Vec<Column>,
+}
+
+impl Batch {
+    /// The column called `name`, if the table has it.
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.table.column_index(name).map(|i| &self.columns[i])
+    }
+
+    /// The smallest `start_ns` and the largest end over rows whose times are valid, if the table has times.
+    pub fn time_bounds(&self) -> Option<(i64, i64)> {
+        let start = self.column("start_ns")?;
+        let Values::I64(starts) = &start.values else { return None };
+        let (other, is_end) = match (self.column("duration_ns"), self.column("end_ns")) {
+            (Some(duration), _) => (Some(duration), false),
+            (None, Some(end)) => (Some(end), true),
+            (None, None) => (None, false),
+        };
+        let mut bounds: Option<(i64, i64)> = None;
+        for (i, &s) in starts.iter().enumerate() {
+            if start.is_null(i) || other.is_some_and(|o| o.is_null(i)) {
+                continue;
+            }
+            let e = match other.map(|o| &o.values) {
+                Some(Values::I64(v)) if is_end => v[i],
+                Some(Values::I64(v)) => s.saturating_add(v[i]),
+                _ => s,
+            };
+            bounds = Some(bounds.map_or((s, e), |(lo, hi)| (lo.min(s), hi.max(e))));
+        }
+        bounds
+    }
+}
+
+/// A growing column of one cell type; the `table!` macro gives each field one of these.
+pub trait ColumnBuilder: Default {
+    /// What one row holds.
+    type Cell;
+    /// Appends one row.
+    fn push(&mut self, cell: Self::Cell);
+    /// Takes the rows collected so far, leaving the builder empty.
+    fn take(&mut self) -> Column;
+}
+
+/// A Rust type that can be a column's cell: the six value types, and `Option` of each.
+pub trait Cell: Sized {
+    /// The builder that collects such cells.
+    type Builder: ColumnBuilder<Cell = Self>;
+    /// The registry type.
+    const TYPE: ColumnType;
+    /// Whether a row may be null.
+    const NULLABLE: bool;
+}
+
+macro_rules! cell {
+    ($ty:ty, $variant:ident, $plain:ident, $nullable:ident) => {
+        #[doc = concat!("Collects `", stringify!($ty), "` cells.")]
+        #[derive(Default)]
+        pub struct $plain(Vec<$ty>);
+        #[doc = concat!("Collects `Option<", stringify!($ty), ">` cells.")]
+        ///
+        /// Most nullable columns are all null or never null in a given trace, so neither the values nor the
+        /// validity take memory before the first row that needs them.
+        #[derive(Default)]
+        pub struct $nullable {
+            len: usize,
+            /// Empty while every row so far is null.
+            values: Vec<$ty>,
+            /// Empty while no row, or every row, so far is null.
+            validity: Vec<bool>,
+        }
+        impl ColumnBuilder for $plain {
+            type Cell = $ty;
+            fn push(&mut self, cell: $ty) {
+                self.0.push(cell);
+            }
+            fn take(&mut self) -> Column {
+                Column { values: Values::$variant(std::mem::take(&mut self.0)), validity: None }
+            }
+        }
+        impl ColumnBuilder for $nullable {
+            type Cell = Option<$ty>;
+            fn push(&mut self, cell: Option<$ty>) {
+                match cell {
+                    Some(value) => {
+                        if self.values.is_empty() && self.len > 0 {
+                            self.values.resize(self.len, <$ty>::default());
+                            self.validity.resize(self.len, false);
+                        }
+                        self.values.push(value);
+                        if !self.validity.is_empty() {
+                            self.validity.push(true);
+                        }
+                    }
+                    None if self.values.is_empty() => {}
+                    None => {
+                        if self.validity.is_empty() {
+                            self.validity.resize(self.len, true);
+                        }
+                        self.values.push(<$ty>::default());
+                        self.validity.push(false);
+                    }
+                }
+                self.len += 1;
+            }
+            fn take(&mut self) -> Column {
+                let mut taken = std::mem::take(self);
+                if taken.values.is_empty() && taken.len > 0 {
+                    taken.values.resize(taken.len, <$ty>::default());
+                    taken.validity.resize(taken.len, false);
+                }
+                Column {
+                    values: Values::$variant(taken.values),
+                    validity: (!taken.validity.is_empty()).then_some(taken.validity),
+                }
+            }
+        }
+        impl Cell for $ty {
+            type Builder = $plain;
+            const TYPE: ColumnType = ColumnType::$variant;
+            const NULLABLE: bool = false;
+        }
+        impl Cell for Option<$ty> {
+            type Builder = $nullable;
+            const TYPE: ColumnType = ColumnType::$variant;
+            const NULLABLE: bool = true;
+        }
+    };
+}
+
+cell!(u32, U32, U32Builder, OptU32Builder);
+cell!(u64, U64, U64Builder, OptU64Builder);
+cell!(i64, I64, I64Builder, OptI64Builder);
+cell!(f64, F64, F64Builder, OptF64Builder);
+cell!(bool, Bool, BoolBuilder, OptBoolBuilder);
+
+/// Collects byte strings.
+#[derive(Default)]
+pub struct BytesBuilder(BytesColumn);
+
+/// Collects byte strings that may be absent.
+#[derive(Default)]
+pub struct OptBytesBuilder {
+    values: BytesColumn,
+    validity: Vec<bool>,
+}
+
+impl ColumnBuilder for BytesBuilder {
+    type Cell = Vec<u8>;
+    fn push(&mut self, cell: Vec<u8>) {
+        self.0.push(&cell);
+    }
+    fn take(&mut self) -> Column {
+        Column { values: Values::Bytes(std::mem::take(&mut self.0)), validity: None }
+    }
+}
+
+impl ColumnBuilder for OptBytesBuilder {
+    type Cell = Option<Vec<u8>>;
+    fn push(&mut self, cell: Option<Vec<u8>>) {
+        self.validity.push(cell.is_some());
+        self.values.push(cell.as_deref().unwrap_or_default());
+    }
+    fn take(&mut self) -> Column {
+        let validity = std::mem::take(&mut self.validity);
+        let any_null = validity.contains(&false);
+        Column { values: Values::Bytes(std::mem::take(&mut self.values)), validity: any_null.then_some(validity) }
+    }
+}
+
+impl Cell for Vec<u8> {
+    type Builder = BytesBuilder;
+    const TYPE: ColumnType = ColumnType::Bytes;
+    const NULLABLE: bool = false;
+}
+
+impl Cell for Option<Vec<u8>> {
+    type Builder = OptBytesBuilder;
+    const TYPE: ColumnType = ColumnType::Bytes;
+    const NULLABLE: bool = true;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn collect(cells: &[Option<i64>]) -> Column {
+        let mut builder = OptI64Builder::default();
+        cells.iter().for_each(|&c| builder.push(c));
+        builder.take()
+    }
+
+    #[test]
+    fn a_nullable_column_keeps_every_row_whatever_comes_first() {
+        for cells in [&[None, None][..], &[None, Some(3)], &[Some(3), None], &[Some(1), Some(2)], &[]] {
+            let column = collect(cells);
+            let Values::I64(values) = &column.values else { panic!("type changed") };
+            let back: Vec<Option<i64>> =
+                values.iter().enumerate().map(|(i, &v)| (!column.is_null(i)).then_some(v)).collect();
+            assert_eq!(back, cells);
+            assert_eq!(column.validity.is_none(), cells.iter().all(Option::is_some));
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! What a table is: its number, its columns, their types, units, encodings and meanings.
+//!
+//! The [`table!`](crate::table) macro writes a row struct, a column builder and the [`TableSpec`] from one list, so
+//! the three cannot disagree. Numbers are never reused; a column's type and unit never change, a new meaning is a
+//! new column at the end.
+
+use crate::columns::Batch;
+
+/// The physical type of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnType {
+    /// Ids and codes; Parquet INT32, UINT_32.
+    U32,
+    /// 64-bit ids; Parquet INT64, UINT_64.
+    U64,
+    /// Times, durations, sizes, counts, dimensions; Parquet INT64.
+    I64,
+    /// Parquet DOUBLE.
+    F64,
+    /// Parquet BOOLEAN.
+    Bool,
+    /// Byte strings, not necessarily UTF-8; Parquet BYTE_ARRAY without a logical type.
+    Bytes,
+}
+
+/// How a column is laid out inside a frame, chosen by measurement (DESIGN §6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// Differences to the row before: times and ids that mostly grow.
+    Delta,
+    /// A dictionary and run lengths: few different values.
+    Dictionary,
+    /// As they are.
+    Plain,
+}
+
+/// What a column's numbers count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Nanoseconds.
+    Ns,
+    /// Bytes.
+    Bytes,
+    /// A plain number of things.
+    Count,
+    /// Refers to a row of another table or an object of CUDA.
+    Id,
+    /// A value of a CUPTI or CUDA enumeration; unknown numbers are legal.
+    Code,
+    /// Something else, said by the column's name or documentation.
+    Other,
+}
+
+/// One column of a table.
+#[derive(Debug)]
+pub struct ColumnSpec {
+    /// The name, with the unit in it; the same in the file, in SQL and in CSV headers.
+    pub name: &'static str,
+    /// The physical type.
+    pub ty: ColumnType,
+    /// Whether a row may be null; null means absent or unknown, never 0.
+    pub nullable: bool,
+    /// The encoding inside a frame.
+    pub encoding: Encoding,
+    /// The unit.
+    pub unit: Unit,
+    /// One line of documentation.
+    pub doc: &'static str,
+}
+
+/// What a table's frames hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Metadata: the payload is JSON.
+    Json,
+    /// Rows that later rows refer to by id; repeated in full at intervals.
+    Defining,
+    /// Records of activity.
+    Activity,
+    /// Rows about the recording itself.
+    Meta,
+}
+
+/// One table of the format.
+#[derive(Debug)]
+pub struct TableSpec {
+    /// The number in frame headers; never reused.
+    pub id: u16,
+    /// The name in SQL, exports and `info`.
+    pub name: &'static str,
+    /// What its frames hold.
+    pub role: Role,
+    /// The columns, oldest first; empty for JSON tables.
+    pub columns: &'static [ColumnSpec],
+    /// What a row is, where it comes from.
+    pub doc: &'static str,
+}
+
+impl TableSpec {
+    /// The position of the column called `name`.
+    pub fn column_index(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|c| c.name == name)
+    }
+}
+
+impl PartialEq for TableSpec {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl Eq for TableSpec {}
+
+/// A row of one table.
+pub trait Row: Sized {
+    /// The table it belongs to.
+    const TABLE: &'static TableSpec;
+    /// The builder that collects such rows.
+    type Builder: RowBuilder<Row = Self>;
+}
+
+/// Collects rows of one table, column by column.
+pub trait RowBuilder: Default {
+    /// The row type.
+    type Row;
+    /// Appends one row.
+    fn push(&mut self, row: Self::Row);
+    /// Rows collected and not yet taken.
+    fn len(&self) -> usize;
+    /// Whether nothing has been collected.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Takes what was collected as a [`Batch`], leaving the builder empty.
+    fn take(&mut self) -> Batch;
+}
+
+/// Declares one table: its static spec, its row struct and its builder, from one list of columns.
+#[macro_export]
+macro_rules! table {
+    (
+        $(#[doc = $doc:literal])+
+        $spec:ident = $id:literal, $name:literal, $role:ident, $row:ident, $builder:ident {
+            $( $(#[doc = $col_doc:literal])+ $col:ident : $ty:ty = $enc:ident, $unit:ident; )+
+        }
+    ) => {
+        $(#[doc = $doc])+
+        pub static $spec: $crate::schema::TableSpec = $crate::schema::TableSpec {
+            id: $id,
+            name: $name,
+            role: $crate::schema::Role::$role,
+            columns: &[$(
+                $crate::schema::ColumnSpec {
+                    name: stringify!($col),
+                    ty: <$ty as $crate::columns::Cell>::TYPE,
+                    nullable: <$ty as $crate::columns::Cell>::NULLABLE,
+                    encoding: $crate::schema::Encoding::$enc,
+                    unit: $crate::schema::Unit::$unit,
+                    doc: concat!($($col_doc),+),
+                },
+            )+],
+            doc: concat!($($doc, "\n"),+),
+        };
+
+        $(#[doc = $doc])+
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct $row {
+            $( $(#[doc = $col_doc])+ pub $col: $ty, )+
+        }
+
+        #[doc = concat!("Collects rows of `", $name, "`.")]
+        #[derive(Default)]
+        pub struct $builder {
+            row_count__: usize,
+            $( $col: <$ty as $crate::columns::Cell>::Builder, )+
+        }
+
+        impl $crate::schema::Row for $row {
+            const TABLE: &'static $crate::schema::TableSpec = &$spec;
+            type Builder = $builder;
+        }
+
+        impl $crate::schema::RowBuilder for $builder {
+            type Row = $row;
+            fn push(&mut self, row: $row) {
+                use $crate::columns::ColumnBuilder as _;
+                self.row_count__ += 1;
+                $( self.$col.push(row.$col); )+
+            }
+            fn len(&self) -> usize {
+                self.row_count__
+            }
+            fn take(&mut self) -> $crate::columns::Batch {
+                use $crate::columns::ColumnBuilder as _;
+                $crate::columns::Batch {
+                    table: &$spec,
+                    rows: std::mem::take(&mut self.row_count__),
+                    columns: vec![$( self.$col.take(), )+],
+                }
+            }
+        }
+    };
+}

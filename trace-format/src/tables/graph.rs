@@ -1,0 +1,21 @@
+//! Table `graph`.
+
+crate::table! {
+    /// One execution of a whole CUDA graph. Source: `CUpti_ActivityGraphTrace`.
+    GRAPH = 22, "graph", Activity, GraphRow, GraphBuilder {
+        /// Start, on the trace clock (see `clock`). As recorded, even where it is impossible.
+        start_ns: i64 = Delta, Ns;
+        /// End minus start. Null: no valid times (0/0, end before start, implausible); such a row enters no sum.
+        duration_ns: Option<i64> = Delta, Ns;
+        /// The graph.
+        graph_id: u32 = Dictionary, Id;
+        /// CUDA device index as this process saw it.
+        device: u32 = Dictionary, Id;
+        /// CUPTI context id.
+        context: u32 = Dictionary, Id;
+        /// CUPTI stream id.
+        stream: u32 = Dictionary, Id;
+        /// Joins GPU work to the API call of the same process that caused it.
+        correlation: u64 = Delta, Id;
+    }
+}

@@ -1,0 +1,27 @@
+//! Table `memory`.
+
+crate::table! {
+    /// One allocation, release or pool operation. Source: `CUpti_ActivityMemory3` and later.
+    MEMORY = 23, "memory", Activity, MemoryRow, MemoryBuilder {
+        /// When it happened.
+        start_ns: i64 = Delta, Ns;
+        /// `CUpti_ActivityMemoryOperationType`: 1 allocation, 2 release.
+        operation: u32 = Dictionary, Code;
+        /// As `memcpy.src_kind`.
+        mem_kind: u32 = Dictionary, Code;
+        /// Address.
+        address: u64 = Plain, Other;
+        /// Bytes.
+        bytes: i64 = Delta, Bytes;
+        /// CUDA device index.
+        device: u32 = Dictionary, Id;
+        /// Context.
+        context: Option<u32> = Dictionary, Id;
+        /// Stream of an asynchronous operation.
+        stream: Option<u32> = Dictionary, Id;
+        /// The API call.
+        correlation: u64 = Delta, Id;
+        /// Name of a static variable.
+        name_id: Option<u32> = Dictionary, Id;
+    }
+}

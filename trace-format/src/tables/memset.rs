@@ -1,0 +1,31 @@
+//! Table `memset`.
+
+crate::table! {
+    /// One memory fill. Source: `CUpti_ActivityMemset4` and later.
+    MEMSET = 18, "memset", Activity, MemsetRow, MemsetBuilder {
+        /// Start, on the trace clock (see `clock`). As recorded, even where it is impossible.
+        start_ns: i64 = Delta, Ns;
+        /// End minus start. Null: no valid times (0/0, end before start, implausible); such a row enters no sum.
+        duration_ns: Option<i64> = Delta, Ns;
+        /// Value written.
+        value: u32 = Dictionary, Other;
+        /// Bytes filled.
+        bytes: i64 = Delta, Bytes;
+        /// As `memcpy.src_kind`.
+        mem_kind: u32 = Dictionary, Code;
+        /// CUDA device index as this process saw it.
+        device: u32 = Dictionary, Id;
+        /// CUPTI context id.
+        context: u32 = Dictionary, Id;
+        /// CUPTI stream id.
+        stream: u32 = Dictionary, Id;
+        /// Joins GPU work to the API call of the same process that caused it.
+        correlation: u64 = Delta, Id;
+        /// CUDA graph that contains the node; null outside graphs.
+        graph_id: Option<u32> = Dictionary, Id;
+        /// CUDA graph node; null outside graphs.
+        graph_node_id: Option<u64> = Delta, Id;
+        /// Bit 0: asynchronous.
+        flags: Option<u32> = Dictionary, Code;
+    }
+}

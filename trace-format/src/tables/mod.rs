@@ -1,0 +1,110 @@
+//! The registry: every table of the format. A new one is a file here and a line in the list below.
+
+use crate::schema::{Role, TableSpec};
+
+macro_rules! registry {
+    ($($module:ident :: $spec:ident, $row:ident;)+) => {
+        $(pub mod $module;)+
+        $(pub use $module::{$row, $spec};)+
+
+        /// Every table, by number.
+        pub static ALL: &[&TableSpec] = &[&PROCESS, $(&$spec,)+ &INDEX, &CLOSED];
+    };
+}
+
+registry! {
+    string::STRING, StringRow;
+    shape::SHAPE, ShapeRow;
+    device::DEVICE, DeviceRow;
+    context::CONTEXT, ContextRow;
+    stream::STREAM, StreamRow;
+    thread::THREAD, ThreadRow;
+    kernel::KERNEL, KernelRow;
+    memcpy::MEMCPY, MemcpyRow;
+    memset::MEMSET, MemsetRow;
+    api::API, ApiRow;
+    sync::SYNC, SyncRow;
+    overhead::OVERHEAD, OverheadRow;
+    graph::GRAPH, GraphRow;
+    memory::MEMORY, MemoryRow;
+    uvm::UVM, UvmRow;
+    event::EVENT, EventRow;
+    external::EXTERNAL, ExternalRow;
+    jit::JIT, JitRow;
+    openacc::OPENACC, OpenaccRow;
+    openmp::OPENMP, OpenmpRow;
+    range::RANGE, RangeRow;
+    capture::CAPTURE, CaptureRow;
+    loss::LOSS, LossRow;
+    clock::CLOCK, ClockRow;
+    note::NOTE, NoteRow;
+    sample::SAMPLE, SampleRow;
+}
+
+/// Who was recorded: pid, ppid, argv, exe, host, boot id, uid, cwd, start_unix_ns, rank, local_rank, world_size,
+/// chosen environment (an allow-list), versions (gpuprof, cupti, driver, runtime), configuration, denied kinds.
+pub static PROCESS: TableSpec = TableSpec {
+    id: 1,
+    name: "process",
+    role: Role::Json,
+    columns: &[],
+    doc: "One JSON object: who was recorded, by what, how. Unknown keys are legal.\n",
+};
+
+/// Where the frames before this one are: lets a reader skip what it does not want.
+pub static INDEX: TableSpec = TableSpec {
+    id: 60,
+    name: "index",
+    role: Role::Json,
+    columns: &[],
+    doc: "The headers of the frames since the index before, and where that one is.\n",
+};
+
+/// The last frame of a file that was closed in order.
+pub static CLOSED: TableSpec = TableSpec {
+    id: 61,
+    name: "closed",
+    role: Role::Json,
+    columns: &[],
+    doc: "Totals per table and the last index; a file without it was not closed.\n",
+};
+
+/// The table with number `id`.
+pub fn by_id(id: u16) -> Option<&'static TableSpec> {
+    ALL.iter().copied().find(|t| t.id == id)
+}
+
+/// The table called `name`.
+pub fn by_name(name: &str) -> Option<&'static TableSpec> {
+    ALL.iter().copied().find(|t| t.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_names_are_unique() {
+        for (i, a) in ALL.iter().enumerate() {
+            for b in &ALL[i + 1..] {
+                assert_ne!(a.id, b.id, "{} and {} share a number", a.name, b.name);
+                assert_ne!(a.name, b.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_column_carries_its_unit_in_its_name() {
+        use crate::schema::Unit;
+        for table in ALL {
+            for column in table.columns {
+                match column.unit {
+                    Unit::Ns => assert!(column.name.ends_with("_ns"), "{}.{}", table.name, column.name),
+                    Unit::Bytes => assert!(column.name.ends_with("bytes"), "{}.{}", table.name, column.name),
+                    _ => {}
+                }
+                assert!(!column.doc.is_empty(), "{}.{}", table.name, column.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Table `note`.
+
+crate::table! {
+    /// A remark of the user or of the recorder.
+    NOTE = 43, "note", Meta, NoteRow, NoteBuilder {
+        /// When; null: about the whole file.
+        start_ns: Option<i64> = Delta, Ns;
+        /// The remark.
+        text_id: u32 = Delta, Id;
+    }
+}

@@ -1,0 +1,31 @@
+//! Table `openacc`.
+
+crate::table! {
+    /// One OpenACC region. Source: `CUpti_ActivityOpenAcc*`.
+    OPENACC = 28, "openacc", Activity, OpenaccRow, OpenaccBuilder {
+        /// Start, on the trace clock (see `clock`). As recorded, even where it is impossible.
+        start_ns: i64 = Delta, Ns;
+        /// End minus start. Null: no valid times (0/0, end before start, implausible); such a row enters no sum.
+        duration_ns: Option<i64> = Delta, Ns;
+        /// `CUpti_OpenAccEventKind`: 1 init, 2 shutdown, 3 runtime shutdown, 4 wait, 5 enqueue launch, 6 enqueue upload, 7 enqueue download, 8 enter data, 9 exit data, 10 implicit wait, 11 construct compute, 12 update, 13 create, 14 delete, 15 alloc, 16 free.
+        kind: u32 = Dictionary, Code;
+        /// `CUpti_OpenAccConstructKind` of the enclosing construct.
+        parent_construct: u32 = Dictionary, Code;
+        /// Thread.
+        tid: u32 = Dictionary, Id;
+        /// Source line.
+        line: Option<i64> = Dictionary, Other;
+        /// Source file.
+        file_id: Option<u32> = Dictionary, Id;
+        /// Function.
+        function_id: Option<u32> = Dictionary, Id;
+        /// Variable of a data event or kernel of a launch.
+        variable_id: Option<u32> = Dictionary, Id;
+        /// Bytes of a data event.
+        bytes: Option<i64> = Delta, Bytes;
+        /// Whether the event was implicit.
+        implicit: Option<bool> = Plain, Other;
+        /// Id that `external` rows refer to.
+        external_id: Option<u32> = Delta, Id;
+    }
+}

@@ -1,0 +1,30 @@
+//! Table `range`.
+
+crate::table! {
+    /// One named range or mark of the program: NVTX, PyTorch annotations and operators.
+    /// A range still open when it was written has a null `end_ns`; a later row with the same `range_id` replaces it.
+    RANGE = 30, "range", Activity, RangeRow, RangeBuilder {
+        /// Start, on the trace clock (see `clock`). As recorded, even where it is impossible.
+        start_ns: i64 = Delta, Ns;
+        /// End; null: still open, or (style 2) a mark.
+        end_ns: Option<i64> = Delta, Ns;
+        /// 0 push/pop, 1 start/end, 2 mark, 3 operator (PyTorch cpu_op), 4 user annotation (PyTorch), 5 Python function.
+        style: u32 = Dictionary, Code;
+        /// Unique in the file; 0: none.
+        range_id: u64 = Delta, Id;
+        /// NVTX domain name; null: the default domain.
+        domain_id: Option<u32> = Dictionary, Id;
+        /// Text of the range.
+        name_id: u32 = Dictionary, Id;
+        /// NVTX category.
+        category: Option<u32> = Dictionary, Other;
+        /// ARGB.
+        color: Option<u32> = Dictionary, Other;
+        /// Integer payload.
+        payload_i64: Option<i64> = Plain, Other;
+        /// Floating point payload.
+        payload_f64: Option<f64> = Plain, Other;
+        /// Operating system thread id; a foreign trace may give another stable 32-bit id.
+        tid: u32 = Dictionary, Id;
+    }
+}

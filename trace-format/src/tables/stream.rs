@@ -1,0 +1,17 @@
+//! Table `stream`.
+
+crate::table! {
+    /// One CUDA stream. Source: `CUpti_ActivityStream`, `CUpti_ActivityName`.
+    STREAM = 6, "stream", Defining, StreamRow, StreamBuilder {
+        /// CUPTI context id.
+        context: u32 = Dictionary, Id;
+        /// CUPTI stream id.
+        stream: u32 = Dictionary, Id;
+        /// Stream priority; lower numbers go first.
+        priority: Option<i64> = Plain, Other;
+        /// `CUpti_ActivityStreamFlag`: 1 default, 2 non-blocking, 3 null stream.
+        flag: Option<u32> = Plain, Code;
+        /// Name given by the program.
+        name_id: Option<u32> = Dictionary, Id;
+    }
+}
