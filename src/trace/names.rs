@@ -24,7 +24,7 @@ impl Names {
             return 0;
         }
         let strings = &mut self.strings;
-        let hasher = self.hasher;
+        let hasher = &self.hasher;
         let hash = hasher.hash_one(name);
         let entry = self.index.entry(
             hash,
@@ -98,7 +98,7 @@ impl Shapes {
     /// The id of the shape, new or known; the row's own `id` is ignored.
     pub fn intern(&mut self, row: ShapeRow) -> u32 {
         let rows = &mut self.rows;
-        let hasher = self.hasher;
+        let hasher = &self.hasher;
         let wanted = key(&row);
         let entry = self.index.entry(
             hasher.hash_one(wanted),
