@@ -1,6 +1,7 @@
 //! The one error type: what failed, why, and what to do about it.
 
 use std::fmt;
+use std::io;
 use std::path::Path;
 
 /// How a command ends.
@@ -17,6 +18,7 @@ pub enum Outcome {
 pub struct Error {
     outcome: Outcome,
     message: String,
+    closed_pipe: bool,
 }
 
 /// Shorthand for results of this crate.
@@ -25,7 +27,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl Error {
     /// An error that is not about one file.
     pub fn new(message: impl Into<String>) -> Self {
-        Error { outcome: Outcome::Failed, message: message.into() }
+        Error { outcome: Outcome::Failed, message: message.into(), closed_pipe: false }
     }
 
     /// An error about the file or folder `path`.
@@ -35,7 +37,18 @@ impl Error {
 
     /// Nothing failed, but there is nothing to show either.
     pub fn nothing(message: impl Into<String>) -> Self {
-        Error { outcome: Outcome::Nothing, message: message.into() }
+        Error { outcome: Outcome::Nothing, ..Error::new(message) }
+    }
+
+    /// Writing output failed.
+    pub fn output(error: &io::Error) -> Self {
+        let closed_pipe = error.kind() == io::ErrorKind::BrokenPipe;
+        Error { closed_pipe, ..Error::new(format!("the output cannot be written: {error}")) }
+    }
+
+    /// Whether whoever read the output has closed it: no failure of this command.
+    pub fn is_closed_pipe(&self) -> bool {
+        self.closed_pipe
     }
 
     /// Adds what to do about it.

@@ -1,5 +1,29 @@
 //! gpuprof: where did the GPU time go.
+//!
+//! Data flows one way, and every module is one station:
+//!
+//! 1. **Collecting.** `libgpuprof.so` (crate `cupti-shim`, with the next release) hears from CUPTI what the GPU did
+//!    and appends frames to a `NAME.gpuprof` file. The file is the contract between the two programs: crate
+//!    [`trace_format`], whose registry says what every table and column means.
+//! 2. **Opening.** [`trace::frames::Frames::open`] takes files, folders and globs. Native files
+//!    ([`trace::native`]) are decoded frame by frame when somebody asks; every other format has an importer in
+//!    [`import`] that pushes typed rows into a [`trace::sink::Sink`]. Content decides which one, never the name.
+//!    From here on nobody knows or cares where records came from.
+//! 3. **Answering.** [`analysis`] turns `Frames` into plain rows: exact integer statistics, sorted listings, named
+//!    by [`analysis::labels::Labels`] ([`demangle`], [`cupti`]), restricted by a [`trace::select::Filter`].
+//! 4. **Showing.** [`report`] lays rows out as nvprof did ([`report::nvprof`]) or as typed tables named after nsys's
+//!    reports ([`report::VIEWS`]), which [`render`] writes as text, CSV, TSV, JSON or Markdown.
+//! 5. **Asking.** [`cli`] has one file per subcommand; only `main` exits.
+//!
+//! Times are integer nanoseconds from the file to the last digit printed. Whatever is partial is said: readers
+//! leave [`trace::sink::Note`]s, which every command prints before its answer.
 
+pub mod analysis;
+//pub mod cli;
+pub mod cupti;
+pub mod demangle;
 pub mod error;
 pub mod import;
+pub mod render;
+pub mod report;
 pub mod trace;

@@ -1,1 +1,23 @@
-fn main() {}
+//! The `gpuprof` program: parse, run, exit.
+
+use clap::Parser as _;
+use gpuprof::cli::{Cli, run};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // A reader that closes the pipe early (`| head`) has what it wanted.
+            if error.is_closed_pipe() {
+                return ExitCode::SUCCESS;
+            }
+            eprintln!("gpuprof: {error}");
+            ExitCode::from(match error.outcome() {
+                gpuprof::error::Outcome::Nothing => 1,
+                gpuprof::error::Outcome::Failed => 2,
+            })
+        }
+    }
+}

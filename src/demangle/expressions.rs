@@ -8,12 +8,7 @@ impl Parser<'_> {
         self.tree.add(Node::Sequence(vec![Piece::Text(before), Piece::Node(inner), Piece::Text(after)]))
     }
 
-    pub(super) fn sequence_list(
-        &mut self,
-        before: &'static str,
-        list: Vec<NodeId>,
-        after: &'static str,
-    ) -> NodeId {
+    pub(super) fn sequence_list(&mut self, before: &'static str, list: Vec<NodeId>, after: &'static str) -> NodeId {
         self.tree.add(Node::Sequence(vec![Piece::Text(before), Piece::List(list), Piece::Text(after)]))
     }
 

@@ -15,9 +15,12 @@ pub(super) struct Qualifiers {
 }
 
 impl Qualifiers {
-    /// Says whether no qualifier is set.
-    pub(super) fn is_empty(self) -> bool {
-        self == Self::default()
+    /// The qualifiers that are set, in printing order.
+    pub(super) fn words(self) -> impl Iterator<Item = &'static str> {
+        [(self.constant, "const"), (self.volatile, "volatile"), (self.restrict, "__restrict__")]
+            .into_iter()
+            .filter(|(set, _)| *set)
+            .map(|(_, word)| word)
     }
 }
 

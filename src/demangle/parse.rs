@@ -3,6 +3,7 @@
 //! Types are in `types.rs`, expressions in `expressions.rs`; all three extend the same [`Parser`].
 
 use super::node::{EncodingNode, Node, NodeId, Piece, Qualifiers, RefQualifier, Tree};
+use super::operators::OPERATORS;
 
 /// Nested constructs before the parser gives up.
 ///
@@ -44,19 +45,6 @@ pub(super) struct Parser<'a> {
     depth: u32,
     steps: u32,
 }
-
-/// Operator codes, their spelling, and the number of operands in an expression (0: only a name, or special).
-pub(super) const OPERATORS: &[(&[u8; 2], &str, u8)] = &[
-    (b"aN", "&=", 2), (b"aS", "=", 2), (b"aa", "&&", 2), (b"ad", "&", 1), (b"an", "&", 2), (b"aw", "co_await ", 1),
-    (b"cl", "()", 0), (b"cm", ",", 2), (b"co", "~", 1), (b"dV", "/=", 2), (b"da", "delete[] ", 1),
-    (b"de", "*", 1), (b"dl", "delete ", 1), (b"ds", ".*", 2), (b"dv", "/", 2), (b"eO", "^=", 2), (b"eo", "^", 2),
-    (b"eq", "==", 2), (b"ge", ">=", 2), (b"gt", ">", 2), (b"ix", "[]", 0), (b"lS", "<<=", 2), (b"le", "<=", 2),
-    (b"ls", "<<", 2), (b"lt", "<", 2), (b"mI", "-=", 2), (b"mL", "*=", 2), (b"mi", "-", 2), (b"ml", "*", 2),
-    (b"mm", "--", 0), (b"na", "new[]", 0), (b"ne", "!=", 2), (b"ng", "-", 1), (b"nt", "!", 1), (b"nw", "new", 0),
-    (b"oR", "|=", 2), (b"oo", "||", 2), (b"or", "|", 2), (b"pL", "+=", 2), (b"pl", "+", 2), (b"pm", "->*", 2),
-    (b"pp", "++", 0), (b"ps", "+", 1), (b"pt", "->", 0), (b"qu", "?", 0), (b"rM", "%=", 2), (b"rS", ">>=", 2),
-    (b"rm", "%", 2), (b"rs", ">>", 2), (b"ss", "<=>", 2),
-];
 
 impl<'a> Parser<'a> {
     /// Starts at the first byte after `_Z`.
@@ -174,8 +162,7 @@ impl<'a> Parser<'a> {
         if self.at_end() || matches!(self.peek(), b'E' | b'.') {
             return Ok(name);
         }
-        let result =
-            if state.ends_with_template && !state.no_result { Some(self.parse_type()?) } else { None };
+        let result = if state.ends_with_template && !state.no_result { Some(self.parse_type()?) } else { None };
         let params = self.parameter_types()?;
         let requires = if self.eat(b"Q") { Some(self.expression()?) } else { None };
         Ok(self.tree.add(Node::Encoding(Box::new(EncodingNode {
@@ -203,91 +190,6 @@ impl<'a> Parser<'a> {
                 return Ok(params);
             }
         }
-    }
-
-    /// `<special-name>`: tables, thunks, guards and the like.
-    fn special_name(&mut self) -> Parsed<NodeId> {
-        let code = [self.peek(), self.peek_at(1)];
-        self.at += 2;
-        let type_prefix = match &code {
-            b"TV" => Some("vtable for "),
-            b"TT" => Some("VTT for "),
-            b"TI" => Some("typeinfo for "),
-            b"TS" => Some("typeinfo name for "),
-            _ => None,
-        };
-        if let Some(prefix) = type_prefix {
-            let inner = self.parse_type()?;
-            return Ok(self.tree.add(Node::Special { prefix, inner }));
-        }
-        let prefix = match &code {
-            b"Th" | b"Tv" => {
-                self.at -= 1;
-                self.call_offset()?;
-                let prefix = if code[1] == b'h' { "non-virtual thunk to " } else { "virtual thunk to " };
-                let inner = self.encoding()?;
-                return Ok(self.tree.add(Node::Special { prefix, inner }));
-            }
-            b"Tc" => {
-                self.call_offset()?;
-                self.call_offset()?;
-                let inner = self.encoding()?;
-                return Ok(self.tree.add(Node::Special { prefix: "covariant return thunk to ", inner }));
-            }
-            b"TC" => {
-                let derived = self.parse_type()?;
-                self.decimal()?;
-                self.expect(b"_")?;
-                let base = self.parse_type()?;
-                return Ok(self.tree.add(Node::ConstructionTable { derived, base }));
-            }
-            b"TA" => {
-                let inner = self.template_arg()?;
-                return Ok(self.tree.add(Node::Special { prefix: "template parameter object for ", inner }));
-            }
-            b"GT" => {
-                let prefix = match self.peek() {
-                    b'n' => "non-transaction clone for ",
-                    _ => "transaction clone for ",
-                };
-                self.at += 1;
-                let inner = self.encoding()?;
-                return Ok(self.tree.add(Node::Special { prefix, inner }));
-            }
-            b"GA" => {
-                let inner = self.encoding()?;
-                return Ok(self.tree.add(Node::Special { prefix: "hidden alias for ", inner }));
-            }
-            b"TH" => "TLS init function for ",
-            b"TW" => "TLS wrapper function for ",
-            b"GV" => "guard variable for ",
-            b"GR" => {
-                let inner = self.name(None)?;
-                // The counter is missing for the first temporary in old compilers.
-                if !self.at_end() && self.peek() != b'.' {
-                    self.seq_id()?;
-                }
-                return Ok(self.tree.add(Node::Special { prefix: "reference temporary for ", inner }));
-            }
-            _ => return Err(Invalid),
-        };
-        let inner = self.name(None)?;
-        Ok(self.tree.add(Node::Special { prefix, inner }))
-    }
-
-    fn call_offset(&mut self) -> Parsed<()> {
-        let virtual_offset = match self.peek() {
-            b'h' => false,
-            b'v' => true,
-            _ => return Err(Invalid),
-        };
-        self.at += 1;
-        for _ in 0..1 + usize::from(virtual_offset) {
-            self.eat(b"n");
-            self.decimal()?;
-            self.expect(b"_")?;
-        }
-        Ok(())
     }
 
     /// `<name>`. `state` collects what the function type needs and is given only for the name of an encoding.
@@ -321,7 +223,7 @@ impl<'a> Parser<'a> {
         Ok(self.tree.add(Node::Template { name, args }))
     }
 
-    /// A class or enum used as a type: a name whose arguments bind no parameters.
+    /// A name other than that of the function whose signature follows.
     pub(super) fn class_name(&mut self) -> Parsed<NodeId> {
         self.name(None)
     }

@@ -7,6 +7,7 @@
 use std::cell::Cell;
 
 use super::node::{EncodingNode, FunctionType, Indirection, Node, NodeId, Piece, Qualifiers, RefQualifier, Tree};
+use super::scope::{Expansion, Frame, Place};
 
 /// Bytes of output before the printer gives up: substitutions can double the text with every few bytes of input.
 const MAX_OUTPUT: usize = 1 << 20;
@@ -15,46 +16,22 @@ const MAX_OUTPUT: usize = 1 << 20;
 const MAX_VISITS: u32 = 1 << 20;
 
 /// Nested nodes before the printer gives up: substitutions let a tree be deeper than its name was to parse.
-const MAX_DEPTH: u32 = 256;
+pub(super) const MAX_DEPTH: u32 = 256;
 
 /// The text would be too long or too deep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TooLarge;
 
-type Printed = Result<(), TooLarge>;
+pub(super) type Printed = Result<(), TooLarge>;
 
-/// Where an expansion stands.
-struct Expansion {
-    index: usize,
-    /// Length of the first pack met inside the pattern; a cell, since looking at a pack is what finds it.
-    length: Cell<Option<usize>>,
-}
-
-/// The template arguments that parameters refer to.
-#[derive(Clone, Copy)]
-struct Frame<'a> {
-    args: &'a [NodeId],
-    /// The frame in which the arguments themselves are to be read.
-    parent: Option<usize>,
-}
-
-/// A node and the frame to read it in.
-#[derive(Clone, Copy)]
-struct Place {
-    id: NodeId,
-    frame: Option<usize>,
-    /// The way here led through a parameter, so an expansion around that does not reach in here.
-    through_param: bool,
-}
-
-struct Printer<'a> {
-    tree: &'a Tree,
+pub(super) struct Printer<'a> {
+    pub(super) tree: &'a Tree,
     out: String,
-    frames: Vec<Frame<'a>>,
-    frame: Option<usize>,
-    expansion: Option<Expansion>,
+    pub(super) frames: Vec<Frame<'a>>,
+    pub(super) frame: Option<usize>,
+    pub(super) expansion: Option<Expansion>,
     /// Set in the parameter list of a lambda, whose template parameters are its `auto`s.
-    in_lambda: bool,
+    pub(super) in_lambda: bool,
     depth: u32,
     visits: u32,
 }
@@ -85,9 +62,10 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    /// Adds a space unless one is there, since a trailing `const` brings its own.
+    /// Adds a space unless one is there, since a trailing `const` brings its own, or a declarator has just begun.
     fn space(&mut self) -> Printed {
-        if self.out.is_empty() || self.out.ends_with([' ', '(', '<']) { Ok(()) } else { self.push(" ") }
+        let begun = self.out.trim_end_matches(['*', '&']).ends_with('(');
+        if begun || self.out.is_empty() || self.out.ends_with([' ', '<']) { Ok(()) } else { self.push(" ") }
     }
 
     fn deeper(&mut self, print: impl FnOnce(&mut Self) -> Printed) -> Printed {
@@ -107,7 +85,7 @@ impl<'a> Printer<'a> {
     }
 
     /// Prints what a declarator has before the declared name; all of it, for what is no declarator.
-    fn left(&mut self, id: NodeId) -> Printed {
+    pub(super) fn left(&mut self, id: NodeId) -> Printed {
         self.deeper(|p| p.left_inner(id))
     }
 
@@ -254,7 +232,7 @@ impl<'a> Printer<'a> {
     }
 
     /// Prints what a declarator has behind the declared name.
-    fn right(&mut self, id: NodeId) -> Printed {
+    pub(super) fn right(&mut self, id: NodeId) -> Printed {
         self.deeper(|p| p.right_inner(id))
     }
 
@@ -267,7 +245,7 @@ impl<'a> Printer<'a> {
             }
             Node::Qualified { inner, qualifiers } => {
                 self.right(*inner)?;
-                if self.qualifies_function(*inner)? { self.qualifiers(*qualifiers) } else { Ok(()) }
+                if self.qualifies_function(*inner)? { self.member_qualifiers(*qualifiers) } else { Ok(()) }
             }
             Node::VendorQualified { inner, .. } => self.right(*inner),
             Node::Indirect { .. } => {
@@ -315,120 +293,6 @@ impl<'a> Printer<'a> {
         })
     }
 
-    /// Follows a reference to a reference: the result is an rvalue reference only if all of them are.
-    fn collapse(&self, id: NodeId) -> Result<(Place, Indirection), TooLarge> {
-        let mut place = self.here(id);
-        let mut kind = Indirection::Rvalue;
-        for _ in 0..MAX_DEPTH {
-            let resolved = self.resolve_from(place)?;
-            match self.tree.get(resolved.id) {
-                Node::Indirect { inner, kind: Indirection::Pointer } if place.id == id => {
-                    return Ok((Place { id: *inner, ..resolved }, Indirection::Pointer));
-                }
-                Node::Indirect { inner, kind: further } if *further != Indirection::Pointer => {
-                    if *further == Indirection::Lvalue {
-                        kind = Indirection::Lvalue;
-                    }
-                    place = Place { id: *inner, ..resolved };
-                }
-                _ => return Ok((place, kind)),
-            }
-        }
-        Err(TooLarge)
-    }
-
-    /// The node at the current point of the output.
-    fn here(&self, id: NodeId) -> Place {
-        Place { id, frame: self.frame, through_param: false }
-    }
-
-    /// Finds the argument that a parameter stands for at the current point of the output.
-    fn argument(&self, number: usize) -> Result<NodeId, TooLarge> {
-        let frame = self.frame.and_then(|frame| self.frames.get(frame)).ok_or(TooLarge)?;
-        frame.args.get(number).copied().ok_or(TooLarge)
-    }
-
-    /// Looks through template parameters to what they stand for.
-    ///
-    /// An empty pack has no element to find: the result is then the parameter itself.
-    fn resolve(&self, id: NodeId) -> Result<Place, TooLarge> {
-        self.resolve_from(self.here(id))
-    }
-
-    fn resolve_from(&self, mut place: Place) -> Result<Place, TooLarge> {
-        for _ in 0..MAX_DEPTH {
-            let Node::Param(number) = self.tree.get(place.id) else { return Ok(place) };
-            if self.in_lambda {
-                return Ok(place);
-            }
-            let frame = place.frame.and_then(|frame| self.frames.get(frame)).ok_or(TooLarge)?;
-            let arg = *frame.args.get(*number).ok_or(TooLarge)?;
-            let mut next = Place { id: arg, frame: frame.parent, through_param: true };
-            if let (Node::ArgumentPack(elements), Some(expansion), false) =
-                (self.tree.get(arg), &self.expansion, place.through_param)
-            {
-                if expansion.length.get().is_none() {
-                    expansion.length.set(Some(elements.len()));
-                }
-                match elements.get(expansion.index) {
-                    Some(&element) => next.id = element,
-                    None => return Ok(Place { through_param: true, ..place }),
-                }
-            }
-            place = next;
-        }
-        Err(TooLarge)
-    }
-
-    fn left_of(&mut self, place: Place) -> Printed {
-        self.at(place, |p| p.left(place.id))
-    }
-
-    fn right_of(&mut self, place: Place) -> Printed {
-        self.at(place, |p| p.right(place.id))
-    }
-
-    /// Prints in another frame.
-    fn at(&mut self, place: Place, print: impl FnOnce(&mut Self) -> Printed) -> Printed {
-        let frame = std::mem::replace(&mut self.frame, place.frame);
-        let expansion = if place.through_param { self.expansion.take() } else { None };
-        let result = print(self);
-        self.frame = frame;
-        if expansion.is_some() {
-            self.expansion = expansion;
-        }
-        result
-    }
-
-    /// Prints a function, whose own template arguments its parameters refer to.
-    fn inside(&mut self, encoding: &EncodingNode, print: impl FnOnce(&mut Self) -> Printed) -> Printed {
-        let outer = self.frame;
-        let lambda = std::mem::replace(&mut self.in_lambda, false);
-        let expansion = self.expansion.take();
-        let depth = self.frames.len();
-        if let Some(args) = self.own_arguments(encoding.name) {
-            self.frames.push(Frame { args, parent: outer });
-            self.frame = Some(depth);
-        }
-        let result = print(self);
-        self.frames.truncate(depth);
-        self.frame = outer;
-        self.in_lambda = lambda;
-        self.expansion = expansion;
-        result
-    }
-
-    /// The template arguments of a function's name, if it ends with some.
-    fn own_arguments(&self, mut name: NodeId) -> Option<&'a [NodeId]> {
-        loop {
-            name = match self.tree.get(name) {
-                Node::Local { entity, .. } => *entity,
-                Node::Template { args, .. } => return Some(args),
-                _ => return None,
-            };
-        }
-    }
-
     /// Opens the parentheses that a pointer to a function or array needs.
     fn open_declarator(&mut self, target: Place) -> Printed {
         if self.needs_parentheses(target)? {
@@ -458,19 +322,21 @@ impl<'a> Printer<'a> {
         Ok(matches!(self.tree.get(self.resolve(inner)?.id), Node::Function(_)))
     }
 
+    /// Prints the qualifiers of a type, with a space on both sides.
     fn qualifiers(&mut self, qualifiers: Qualifiers) -> Printed {
-        if qualifiers.is_empty() {
-            return Ok(());
+        for word in qualifiers.words() {
+            self.space()?;
+            self.push(word)?;
+            self.push(" ")?;
         }
-        for (set, word) in [
-            (qualifiers.constant, "const "),
-            (qualifiers.volatile, "volatile "),
-            (qualifiers.restrict, "__restrict__ "),
-        ] {
-            if set {
-                self.space()?;
-                self.push(word)?;
-            }
+        Ok(())
+    }
+
+    /// Prints the qualifiers of a member function, behind its parameters.
+    fn member_qualifiers(&mut self, qualifiers: Qualifiers) -> Printed {
+        for word in qualifiers.words() {
+            self.push(" ")?;
+            self.push(word)?;
         }
         Ok(())
     }
@@ -487,16 +353,7 @@ impl<'a> Printer<'a> {
     fn signature(&mut self, encoding: &EncodingNode) -> Printed {
         self.node(encoding.name)?;
         self.parameters(&encoding.params)?;
-        let qualifiers = encoding.qualifiers;
-        for (set, word) in [
-            (qualifiers.constant, " const"),
-            (qualifiers.volatile, " volatile"),
-            (qualifiers.restrict, " __restrict__"),
-        ] {
-            if set {
-                self.push(word)?;
-            }
-        }
+        self.member_qualifiers(encoding.qualifiers)?;
         self.reference(encoding.reference)?;
         if let Some(requires) = encoding.requires {
             self.push(" requires ")?;
@@ -551,6 +408,8 @@ impl<'a> Printer<'a> {
     /// Prints an operand in parentheses, unless it is a name.
     fn operand(&mut self, id: NodeId) -> Printed {
         let plain = match self.tree.get(self.resolve(id)?.id) {
+            // Has parentheses of its own.
+            Node::Binary { operator, .. } if operator.contains('>') => true,
             Node::Text(_) | Node::Nested { .. } | Node::Template { .. } => true,
             // A plain member is named without its parameters: `&Class::member` is how C++ spells it.
             Node::Encoding(encoding) if encoding.result.is_none() => {

@@ -75,7 +75,8 @@ impl Parser<'_> {
             b'r' | b'V' | b'K' => {
                 let qualifiers = self.qualifiers();
                 // A function type and its qualifiers are one substitution, not two.
-                let inner = if self.peek() == b'F' { self.deeper(Self::function_type)? } else { self.parse_type()? };
+                let inner =
+                    if self.peek() == b'F' { self.deeper(Self::function_type)? } else { self.parse_type()? };
                 self.tree.add(Node::Qualified { inner, qualifiers })
             }
             b'P' => self.indirect(Indirection::Pointer)?,
@@ -406,5 +407,4 @@ impl Parser<'_> {
         }
         self.tree.add(Node::Template { name: class, args: list })
     }
-
 }

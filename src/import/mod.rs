@@ -22,7 +22,23 @@ pub trait Importer: Sync {
 }
 
 /// All readers, in the order in which they are asked.
-pub static IMPORTERS: &[&dyn Importer] = &[];
+pub static IMPORTERS: &[&dyn Importer] = &[&nvprof::Nvprof, &nvvp_session::NvvpSession, &nsys::Nsys];
+
+/// The reader for a file.
+///
+/// # Errors
+/// No reader knows the content: the error says what it is, if that much can be told, and what to do.
+pub fn choose(head: &Head) -> Result<&'static dyn Importer> {
+    match IMPORTERS.iter().find(|importer| importer.sniff(head)) {
+        Some(importer) => Ok(*importer),
+        None => Err(Error::at(&head.path, "not a trace that gpuprof can open")),
+    }
+}
+
+/// Whether a file that cannot be used deserves a remark though nobody named it: it looks like a trace of some tool.
+pub fn claims_to_be_a_trace(head: &Head) -> bool {
+    IMPORTERS.iter().any(|importer| importer.sniff(head))
+}
 
 /// The beginning of a file, unpacked if it was packed, and what else readers judge by.
 pub struct Head {
@@ -78,4 +94,9 @@ impl Head {
     }
 }
 
+pub mod nsys;
+pub mod nvprof;
+pub mod nvvp_session;
+pub mod refuse;
+pub mod rows;
 pub mod sqlite;

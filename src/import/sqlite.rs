@@ -1,7 +1,10 @@
 //! What every reader of an SQLite database needs: opening it without ever writing to it, and its catalogue.
 
+use super::{GZIP_MAGIC, Head, SQLITE_MAGIC};
 use crate::error::{Error, Result};
 use rusqlite::{Connection, OpenFlags};
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 /// Opens a database that nothing may write to. `immutable=1` also keeps SQLite from creating `-wal` and `-shm` files
@@ -16,7 +19,70 @@ pub fn open(path: &Path) -> Result<Connection> {
     }
     uri.push_str("?immutable=1");
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    Connection::open_with_flags(uri, flags).map_err(|e| failed(path, "opening the database", &e))
+    let db = Connection::open_with_flags(uri, flags).map_err(|e| failed(path, "opening the database", &e))?;
+    prepare(&db, path)?;
+    Ok(db)
+}
+
+/// Settings for databases that may be damaged or made to do harm.
+fn prepare(db: &Connection, path: &Path) -> Result<()> {
+    // `writable_schema` writes nothing here; it is what makes SQLite read a cut-off file as far as it goes, where it
+    // would else refuse all of it. The other two are SQLite's advice for files from elsewhere.
+    db.execute_batch("PRAGMA writable_schema = ON; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
+        .map_err(|e| failed(path, "opening the database", &e))
+}
+
+/// An open database.
+pub struct Database {
+    /// The connection.
+    pub connection: Connection,
+    /// Whether [`open`] can open it once more.
+    pub on_disk: bool,
+    /// Its size, unpacked.
+    pub bytes: u64,
+}
+
+/// Opens a database that may be packed with gzip; a packed one is unpacked into memory.
+pub fn open_any(path: &Path) -> Result<Database> {
+    let mut file = File::open(path).map_err(|e| Error::at(path, format_args!("cannot be opened: {e}")))?;
+    let mut magic = Vec::new();
+    let unreadable = |e: std::io::Error| Error::at(path, format_args!("cannot be read: {e}"));
+    file.by_ref().take(GZIP_MAGIC.len() as u64).read_to_end(&mut magic).map_err(unreadable)?;
+    if magic != GZIP_MAGIC {
+        let bytes = file.metadata().map(|m| m.len()).unwrap_or(0);
+        return Ok(Database { connection: open(path)?, on_disk: true, bytes });
+    }
+    let mut bytes = Vec::new();
+    // What a cut-off archive held before the cut is a cut-off database, of which the rest can be read.
+    let unpacked = flate2::read::MultiGzDecoder::new((&magic[..]).chain(file)).read_to_end(&mut bytes);
+    match unpacked {
+        Err(e) if bytes.is_empty() => Err(Error::at(path, format_args!("cannot be unpacked: {e}"))),
+        _ => from_bytes(path, bytes),
+    }
+}
+
+/// Opens a database that lies in memory.
+pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Database> {
+    let length = bytes.len() as u64;
+    let mut connection = Connection::open_in_memory().map_err(|e| failed(path, "opening the database", &e))?;
+    connection
+        .deserialize_read_exact("main", &bytes[..], bytes.len(), true)
+        .map_err(|e| failed(path, "opening the unpacked database", &e))?;
+    prepare(&connection, path)?;
+    Ok(Database { connection, on_disk: false, bytes: length })
+}
+
+/// Whether the file is a database, packed or not, with a table called `table`.
+pub fn holds(head: &Head, table: &str) -> bool {
+    if !head.text.starts_with(SQLITE_MAGIC) {
+        return false;
+    }
+    // The definitions of tables stand at the front of the file as text, where a packed or damaged one shows them too.
+    let defined = || {
+        let definition = format!("CREATE TABLE {table}");
+        head.text.windows(definition.len()).any(|window| window == definition.as_bytes())
+    };
+    head.sqlite_tables().iter().any(|name| name == table) || (head.sqlite_tables().is_empty() && defined())
 }
 
 /// Names of all tables and views.

@@ -1,4 +1,14 @@
 //! Traces in memory, wherever they came from.
+//!
+//! [`frames::Frames`] opens files, folders and globs through [`inputs`] and holds what they define: names, launch
+//! shapes, devices, processes. Rows come out as [`batch::Batch`]es, in parallel and in bounded memory, native files
+//! ([`native`]) decoded on demand, foreign ones from what their importer pushed into a [`sink::Sink`].
+//! [`select`] decides which rows take part.
 
+pub mod batch;
+pub mod frames;
+pub mod inputs;
 pub mod names;
+pub mod native;
+pub mod select;
 pub mod sink;

@@ -1,5 +1,7 @@
 //! Columns in memory: what builders fill, the writer encodes and importers hand over.
 
+use std::ops::Range;
+
 use crate::schema::{ColumnType, TableSpec};
 
 /// Byte strings laid end to end; value `i` is `data[offsets[i]..offsets[i + 1]]`.
@@ -38,6 +40,13 @@ impl BytesColumn {
     pub fn get(&self, i: usize) -> &[u8] {
         &self.data[self.offsets[i]..self.offsets[i + 1]]
     }
+
+    /// Whether the offsets start at 0, never decrease and stay inside the data: what [`BytesColumn::get`] relies on.
+    fn is_consistent(&self) -> bool {
+        self.offsets.first() == Some(&0)
+            && self.offsets.is_sorted()
+            && self.offsets.last().is_some_and(|&end| end <= self.data.len())
+    }
 }
 
 /// The values of one column, in the one physical type the registry gives it.
@@ -75,6 +84,32 @@ impl Values {
         self.len() == 0
     }
 
+    /// As many default values as there are rows: what a column that is not in a frame holds.
+    pub fn defaults(ty: ColumnType, rows: usize) -> Values {
+        match ty {
+            ColumnType::U32 => Values::U32(vec![0; rows]),
+            ColumnType::U64 => Values::U64(vec![0; rows]),
+            ColumnType::I64 => Values::I64(vec![0; rows]),
+            ColumnType::F64 => Values::F64(vec![0.0; rows]),
+            ColumnType::Bool => Values::Bool(vec![false; rows]),
+            ColumnType::Bytes => Values::Bytes(BytesColumn { offsets: vec![0; rows + 1], data: Vec::new() }),
+        }
+    }
+
+    /// Appends some of `other`; returns false, and changes nothing, where the types differ.
+    fn append(&mut self, other: &Values, rows: Range<usize>) -> bool {
+        match (self, other) {
+            (Values::U32(a), Values::U32(b)) => a.extend_from_slice(&b[rows]),
+            (Values::U64(a), Values::U64(b)) => a.extend_from_slice(&b[rows]),
+            (Values::I64(a), Values::I64(b)) => a.extend_from_slice(&b[rows]),
+            (Values::F64(a), Values::F64(b)) => a.extend_from_slice(&b[rows]),
+            (Values::Bool(a), Values::Bool(b)) => a.extend_from_slice(&b[rows]),
+            (Values::Bytes(a), Values::Bytes(b)) => rows.for_each(|i| a.push(b.get(i))),
+            _ => return false,
+        }
+        true
+    }
+
     /// The registry type these values have.
     pub fn column_type(&self) -> ColumnType {
         match self {
@@ -107,6 +142,23 @@ impl Column {
     pub fn is_null(&self, i: usize) -> bool {
         self.validity.as_ref().is_some_and(|v| !v[i])
     }
+
+    /// A column in which every row is null.
+    pub fn nulls(ty: ColumnType, rows: usize) -> Column {
+        Column { values: Values::defaults(ty, rows), validity: Some(vec![false; rows]) }
+    }
+
+    fn append(&mut self, other: &Column, rows: Range<usize>) {
+        let before = self.values.len();
+        if !self.values.append(&other.values, rows.clone()) || (self.validity.is_none() && other.validity.is_none()) {
+            return;
+        }
+        let validity = self.validity.get_or_insert_with(|| vec![true; before]);
+        match &other.validity {
+            Some(valid) => validity.extend_from_slice(&valid[rows]),
+            None => validity.resize(before + rows.len(), true),
+        }
+    }
 }
 
 /// Some rows of one table, column by column, in the registry's column order.
@@ -121,13 +173,79 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// No rows of `table`.
+    pub fn empty(table: &'static TableSpec) -> Batch {
+        let column = |ty| Column { values: Values::defaults(ty, 0), validity: None };
+        Batch { table, rows: 0, columns: table.columns.iter().map(|c| column(c.ty)).collect() }
+    }
+
+    /// Whether the columns are those of the registry and hold as many rows as they say.
+    ///
+    /// Every field of a batch is public and importers fill them by hand, while the writer runs inside other
+    /// people's programs: what is checked here cannot panic there.
+    ///
+    /// Errors: the name of the first column that is wrong, and how.
+    pub fn check(&self) -> Result<(), (&'static str, &'static str)> {
+        if self.columns.len() != self.table.columns.len() {
+            return Err(("(all)", "their number differs from the registry's"));
+        }
+        for (column, spec) in self.columns.iter().zip(self.table.columns) {
+            let error = if column.values.column_type() != spec.ty {
+                "its type differs from the registry's"
+            } else if matches!(&column.values, Values::Bytes(b) if !b.is_consistent()) {
+                "its offsets do not fit its bytes"
+            } else if column.values.len() != self.rows {
+                "its length differs from the number of rows"
+            } else if column.validity.as_ref().is_some_and(|v| v.len() != self.rows) {
+                "its validity differs in length from the number of rows"
+            } else {
+                continue;
+            };
+            return Err((spec.name, error));
+        }
+        Ok(())
+    }
+
+    /// Appends some rows of `other`, a batch of the same table. Both must pass [`Batch::check`].
+    pub fn append(&mut self, other: &Batch, rows: Range<usize>) {
+        debug_assert_eq!(self.table, other.table);
+        for (column, more) in self.columns.iter_mut().zip(&other.columns) {
+            column.append(more, rows.clone());
+        }
+        self.rows += rows.len();
+    }
+
+    /// Memory that the values take, about.
+    pub fn size_bytes(&self) -> usize {
+        let column = |c: &Column| {
+            let values = match &c.values {
+                Values::U32(v) => 4 * v.len(),
+                Values::U64(v) => 8 * v.len(),
+                Values::I64(v) => 8 * v.len(),
+                Values::F64(v) => 8 * v.len(),
+                Values::Bool(v) => v.len(),
+                Values::Bytes(v) => 8 * v.offsets.len() + v.data.len(),
+            };
+            values + c.validity.as_ref().map_or(0, Vec::len)
+        };
+        self.columns.iter().map(column).sum()
+    }
+
     /// The column called `name`, if the table has it.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.table.column_index(name).map(|i| &self.columns[i])
     }
 
     /// The smallest `start_ns` and the largest end over rows whose times are valid, if the table has times.
+    ///
+    /// A null duration marks impossible times, so the row does not count; a null end means "still open" or "a
+    /// moment" and the row counts with its start.
     pub fn time_bounds(&self) -> Option<(i64, i64)> {
+        self.time_bounds_of(0..self.rows)
+    }
+
+    /// As [`Batch::time_bounds`], over some of the rows.
+    pub fn time_bounds_of(&self, rows: Range<usize>) -> Option<(i64, i64)> {
         let start = self.column("start_ns")?;
         let Values::I64(starts) = &start.values else { return None };
         let (other, is_end) = match (self.column("duration_ns"), self.column("end_ns")) {
@@ -136,13 +254,14 @@ impl Batch {
             (None, None) => (None, false),
         };
         let mut bounds: Option<(i64, i64)> = None;
-        for (i, &s) in starts.iter().enumerate() {
-            if start.is_null(i) || other.is_some_and(|o| o.is_null(i)) {
+        for (i, &s) in starts.iter().enumerate().take(rows.end).skip(rows.start) {
+            let no_end = other.is_some_and(|o| o.is_null(i));
+            if start.is_null(i) || (no_end && !is_end) {
                 continue;
             }
             let e = match other.map(|o| &o.values) {
-                Some(Values::I64(v)) if is_end => v[i],
-                Some(Values::I64(v)) => s.saturating_add(v[i]),
+                Some(Values::I64(v)) if is_end && !no_end => v[i].max(s),
+                Some(Values::I64(v)) if !no_end => s.saturating_add(v[i]),
                 _ => s,
             };
             bounds = Some(bounds.map_or((s, e), |(lo, hi)| (lo.min(s), hi.max(e))));
@@ -169,6 +288,8 @@ pub trait Cell: Sized {
     const TYPE: ColumnType;
     /// Whether a row may be null.
     const NULLABLE: bool;
+    /// Row `i` of `column`; the default value where the type or the row does not exist.
+    fn get(column: &Column, i: usize) -> Self;
 }
 
 macro_rules! cell {
@@ -238,11 +359,23 @@ macro_rules! cell {
             type Builder = $plain;
             const TYPE: ColumnType = ColumnType::$variant;
             const NULLABLE: bool = false;
+            fn get(column: &Column, i: usize) -> Self {
+                match &column.values {
+                    Values::$variant(v) => v.get(i).copied().unwrap_or_default(),
+                    _ => <$ty>::default(),
+                }
+            }
         }
         impl Cell for Option<$ty> {
             type Builder = $nullable;
             const TYPE: ColumnType = ColumnType::$variant;
             const NULLABLE: bool = true;
+            fn get(column: &Column, i: usize) -> Self {
+                match &column.values {
+                    Values::$variant(v) if !column.is_null(i) => v.get(i).copied(),
+                    _ => None,
+                }
+            }
         }
     };
 }
@@ -291,12 +424,24 @@ impl Cell for Vec<u8> {
     type Builder = BytesBuilder;
     const TYPE: ColumnType = ColumnType::Bytes;
     const NULLABLE: bool = false;
+    fn get(column: &Column, i: usize) -> Self {
+        match &column.values {
+            Values::Bytes(v) if i < v.len() => v.get(i).to_vec(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 impl Cell for Option<Vec<u8>> {
     type Builder = OptBytesBuilder;
     const TYPE: ColumnType = ColumnType::Bytes;
     const NULLABLE: bool = true;
+    fn get(column: &Column, i: usize) -> Self {
+        match &column.values {
+            Values::Bytes(v) if i < v.len() && !column.is_null(i) => Some(v.get(i).to_vec()),
+            _ => None,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -7,5 +7,10 @@
 //! crate is generated from the same registry by [`format_md`].
 
 pub mod columns;
+pub mod frame;
+pub mod header;
+mod index;
+pub mod read;
 pub mod schema;
 pub mod tables;
+pub mod write;

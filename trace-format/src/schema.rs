@@ -45,6 +45,10 @@ pub enum Unit {
     Count,
     /// Refers to a row of another table or an object of CUDA.
     Id,
+    /// An id into table `string`.
+    Name,
+    /// An id into table `shape`.
+    Shape,
     /// A value of a CUPTI or CUDA enumeration; unknown numbers are legal.
     Code,
     /// Something else, said by the column's name or documentation.
@@ -117,6 +121,8 @@ pub trait Row: Sized {
     const TABLE: &'static TableSpec;
     /// The builder that collects such rows.
     type Builder: RowBuilder<Row = Self>;
+    /// Row `i` of `batch`; default values where the batch is of another table or shorter.
+    fn from_batch(batch: &Batch, i: usize) -> Self;
 }
 
 /// Collects rows of one table, column by column.
@@ -178,6 +184,15 @@ macro_rules! table {
         impl $crate::schema::Row for $row {
             const TABLE: &'static $crate::schema::TableSpec = &$spec;
             type Builder = $builder;
+            fn from_batch(batch: &$crate::columns::Batch, i: usize) -> Self {
+                if batch.table != &$spec || batch.columns.len() != $spec.columns.len() {
+                    return Self::default();
+                }
+                let mut columns = batch.columns.iter();
+                $row { $( $col: columns.next().map_or_else(Default::default, |c| {
+                    <$ty as $crate::columns::Cell>::get(c, i)
+                }), )+ }
+            }
         }
 
         impl $crate::schema::RowBuilder for $builder {

@@ -12,7 +12,7 @@ crate::table! {
         /// CUPTI callback id in its domain; 0 where the producer gave a name only.
         cbid: u32 = Dictionary, Code;
         /// Name with its version suffix, e.g. `cudaLaunchKernel_v7000`.
-        name_id: u32 = Dictionary, Id;
+        name_id: u32 = Dictionary, Name;
         /// Operating system thread id; a foreign trace may give another stable 32-bit id.
         tid: u32 = Dictionary, Id;
         /// Joins GPU work to the API call of the same process that caused it.

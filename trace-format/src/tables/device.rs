@@ -6,7 +6,7 @@ crate::table! {
         /// CUDA device index as this process saw it.
         device: u32 = Dictionary, Id;
         /// Device name, e.g. "NVIDIA H100 80GB HBM3".
-        name_id: u32 = Dictionary, Id;
+        name_id: u32 = Dictionary, Name;
         /// Compute capability, major.
         compute_major: Option<u32> = Plain, Other;
         /// Compute capability, minor.

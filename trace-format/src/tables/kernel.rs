@@ -9,7 +9,7 @@ crate::table! {
         /// End minus start. Null: no valid times (0/0, end before start, implausible); such a row enters no sum.
         duration_ns: Option<i64> = Delta, Ns;
         /// Launch shape, see `shape`.
-        shape_id: u32 = Delta, Id;
+        shape_id: u32 = Delta, Shape;
         /// CUDA device index as this process saw it.
         device: u32 = Dictionary, Id;
         /// CUPTI context id.

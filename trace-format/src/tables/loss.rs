@@ -12,6 +12,6 @@ crate::table! {
         /// 1 queue full, 2 CUPTI dropped them, 3 unknown record kind, 4 names full, 5 disk full, 6 size limit, 7 CUPTI taken over, 8 flush deadline missed.
         cause: u32 = Dictionary, Code;
         /// What else is known.
-        detail_id: Option<u32> = Dictionary, Id;
+        detail_id: Option<u32> = Dictionary, Name;
     }
 }

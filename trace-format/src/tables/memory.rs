@@ -22,6 +22,6 @@ crate::table! {
         /// The API call.
         correlation: u64 = Delta, Id;
         /// Name of a static variable.
-        name_id: Option<u32> = Dictionary, Id;
+        name_id: Option<u32> = Dictionary, Name;
     }
 }

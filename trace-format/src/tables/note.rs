@@ -6,6 +6,6 @@ crate::table! {
         /// When; null: about the whole file.
         start_ns: Option<i64> = Delta, Ns;
         /// The remark.
-        text_id: u32 = Delta, Id;
+        text_id: u32 = Delta, Name;
     }
 }

@@ -16,16 +16,22 @@ crate::table! {
         /// Source line.
         line: Option<i64> = Dictionary, Other;
         /// Source file.
-        file_id: Option<u32> = Dictionary, Id;
+        file_id: Option<u32> = Dictionary, Name;
         /// Function.
-        function_id: Option<u32> = Dictionary, Id;
+        function_id: Option<u32> = Dictionary, Name;
         /// Variable of a data event or kernel of a launch.
-        variable_id: Option<u32> = Dictionary, Id;
+        variable_id: Option<u32> = Dictionary, Name;
         /// Bytes of a data event.
         bytes: Option<i64> = Delta, Bytes;
         /// Whether the event was implicit.
         implicit: Option<bool> = Plain, Other;
         /// Id that `external` rows refer to.
         external_id: Option<u32> = Delta, Id;
+        /// CUDA device index of the construct.
+        device: Option<u32> = Dictionary, Id;
+        /// CUPTI context id.
+        context: Option<u32> = Dictionary, Id;
+        /// CUPTI stream id.
+        stream: Option<u32> = Dictionary, Id;
     }
 }

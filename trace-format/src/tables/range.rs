@@ -13,9 +13,9 @@ crate::table! {
         /// Unique in the file; 0: none.
         range_id: u64 = Delta, Id;
         /// NVTX domain name; null: the default domain.
-        domain_id: Option<u32> = Dictionary, Id;
+        domain_id: Option<u32> = Dictionary, Name;
         /// Text of the range.
-        name_id: u32 = Dictionary, Id;
+        name_id: u32 = Dictionary, Name;
         /// NVTX category.
         category: Option<u32> = Dictionary, Other;
         /// ARGB.

@@ -6,7 +6,7 @@ crate::table! {
         /// When.
         start_ns: i64 = Delta, Ns;
         /// Name of the metric, with its unit.
-        metric_id: u32 = Dictionary, Id;
+        metric_id: u32 = Dictionary, Name;
         /// Device; null: the host.
         device: Option<u32> = Dictionary, Id;
         /// The value.

@@ -12,6 +12,6 @@ crate::table! {
         /// `CUpti_ActivityStreamFlag`: 1 default, 2 non-blocking, 3 null stream.
         flag: Option<u32> = Plain, Code;
         /// Name given by the program.
-        name_id: Option<u32> = Dictionary, Id;
+        name_id: Option<u32> = Dictionary, Name;
     }
 }

@@ -6,6 +6,6 @@ crate::table! {
         /// Operating system thread id; a foreign trace may give another stable 32-bit id.
         tid: u32 = Dictionary, Id;
         /// Thread name, from NVTX or the system.
-        name_id: u32 = Dictionary, Id;
+        name_id: u32 = Dictionary, Name;
     }
 }

@@ -1,0 +1,175 @@
+//! Summaries by name, and by whatever else the user groups by.
+
+use super::labels::Labels;
+use super::stats::{Stats, Wanted};
+use super::summary::{Summary, SummaryRow};
+use super::totals::{Place, Split, Totals, totals};
+use crate::cupti::operation;
+use crate::error::{Error, Result};
+use crate::trace::select::Filter;
+use hashbrown::HashMap;
+use trace_format::tables;
+
+/// What of a kernel's identity makes separate groups.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ByName {
+    /// Nothing: all kernels of a place together.
+    No,
+    /// The full name.
+    #[default]
+    Name,
+    /// The name without namespaces and arguments.
+    BaseName,
+    /// The full name and the launch's grid and block.
+    Grid,
+}
+
+/// What makes separate groups.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Grouping {
+    /// Of the name.
+    pub name: ByName,
+    /// Of the place.
+    pub split: Split,
+}
+
+impl std::str::FromStr for Grouping {
+    type Err = Error;
+
+    /// Reads `name`, `base-name`, `grid`, `stream`, `device`, `process`, or several with commas.
+    fn from_str(text: &str) -> Result<Grouping> {
+        let mut grouping = Grouping { name: ByName::No, split: Split::default() };
+        for part in text.split(',') {
+            match part.trim() {
+                "name" => grouping.name = ByName::Name,
+                "base-name" => grouping.name = ByName::BaseName,
+                "grid" => grouping.name = ByName::Grid,
+                "stream" => grouping.split.stream = true,
+                "device" => grouping.split.device = true,
+                "process" => grouping.split.process = true,
+                other => {
+                    return Err(Error::new(format!("--group-by: unknown key \"{other}\""))
+                        .remedy("known are name, base-name, grid, stream, device, process"));
+                }
+            }
+        }
+        Ok(grouping)
+    }
+}
+
+/// Groups whose printed names are equal become one row.
+struct ByText {
+    rows: HashMap<(Place, String), Stats>,
+    invalid: u64,
+}
+
+impl ByText {
+    fn new() -> Self {
+        ByText { rows: HashMap::new(), invalid: 0 }
+    }
+
+    fn add(&mut self, totals: Totals, text: impl Fn(u32) -> String) {
+        self.invalid += totals.invalid;
+        for group in totals.groups {
+            self.rows.entry((group.place, text(group.key))).or_default().merge(group.stats);
+        }
+    }
+
+    fn into_parts(self) -> Vec<(Place, Summary)> {
+        let mut parts: HashMap<Place, Summary> = HashMap::new();
+        for ((place, name), stats) in self.rows {
+            parts.entry(place).or_default().rows.push(SummaryRow { name, stats });
+        }
+        let mut parts: Vec<_> = parts.into_iter().collect();
+        parts.sort_unstable_by_key(|(place, _)| *place);
+        parts.iter_mut().for_each(|(_, summary)| summary.sort());
+        parts
+    }
+}
+
+/// Kernels, copies and fills, summed by name within each place that `grouping` keeps apart. Records with impossible
+/// times are in no row; the second value counts them.
+///
+/// # Errors
+/// A part of a file that cannot be read.
+pub fn gpu_by_place(
+    labels: &Labels,
+    grouping: Grouping,
+    wanted: Wanted,
+    filter: &Filter,
+) -> Result<(Vec<(Place, Summary)>, u64)> {
+    let frames = labels.frames();
+    let split = grouping.split;
+    let mut all = ByText::new();
+    let kernels = totals(frames, &tables::KERNEL, Some("shape_id"), split, wanted, filter)?;
+    all.add(kernels, |shape| kernel_text(labels, grouping.name, shape));
+    let copies = totals(frames, &tables::MEMCPY, Some("kind"), split, wanted, filter)?;
+    let named = |name: String| if grouping.name == ByName::No { String::new() } else { name };
+    all.add(copies, |kind| named(operation::memcpy_name(kind).to_owned()));
+    let fills = totals(frames, &tables::MEMSET, None, split, wanted, filter)?;
+    all.add(fills, |_| named(operation::MEMSET.to_owned()));
+    let invalid = all.invalid;
+    Ok((all.into_parts(), invalid))
+}
+
+fn kernel_text(labels: &Labels, by: ByName, shape: u32) -> String {
+    match by {
+        ByName::No => String::new(),
+        ByName::Name => labels.kernel(shape).to_owned(),
+        ByName::BaseName => labels.kernel_base(shape).to_owned(),
+        ByName::Grid => format!("{} {}", labels.kernel(shape), labels.launch_size(shape)),
+    }
+}
+
+/// Kernels, copies and fills as one summary; what the rows were split by is part of their names.
+///
+/// # Errors
+/// A part of a file that cannot be read.
+pub fn gpu_summary(labels: &Labels, grouping: Grouping, wanted: Wanted, filter: &Filter) -> Result<Summary> {
+    let (parts, invalid) = gpu_by_place(labels, grouping, wanted, filter)?;
+    Ok(joined(labels, parts, invalid))
+}
+
+/// API calls summed by name, runtime and driver together.
+///
+/// # Errors
+/// A part of a file that cannot be read.
+pub fn api_summary(labels: &Labels, by_process: bool, wanted: Wanted, filter: &Filter) -> Result<Summary> {
+    let (parts, invalid) = api_by_process(labels, by_process, wanted, filter)?;
+    Ok(joined(labels, parts, invalid))
+}
+
+/// API calls summed by name, for each process apart if `by_process`.
+///
+/// # Errors
+/// A part of a file that cannot be read.
+pub fn api_by_process(
+    labels: &Labels,
+    by_process: bool,
+    wanted: Wanted,
+    filter: &Filter,
+) -> Result<(Vec<(Place, Summary)>, u64)> {
+    let split = Split { process: by_process, ..Split::default() };
+    let mut all = ByText::new();
+    let calls = totals(labels.frames(), &tables::API, Some("name_id"), split, wanted, filter)?;
+    all.add(calls, |name| labels.api(name).to_owned());
+    let invalid = all.invalid;
+    Ok((all.into_parts(), invalid))
+}
+
+fn joined(labels: &Labels, parts: Vec<(Place, Summary)>, invalid: u64) -> Summary {
+    let mut all = Summary { rows: Vec::new(), invalid };
+    for (place, summary) in parts {
+        let prefix = labels.place(place);
+        all.rows.extend(summary.rows.into_iter().map(|row| {
+            let name = match (prefix.is_empty(), row.name.is_empty()) {
+                (true, _) => row.name,
+                (false, true) => prefix.clone(),
+                (false, false) => format!("{prefix}: {}", row.name),
+            };
+            SummaryRow { name, ..row }
+        }));
+    }
+    all.sort();
+    all
+}

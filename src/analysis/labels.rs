@@ -1,0 +1,133 @@
+//! Names as people read them: demangled kernels, API calls without version suffixes, devices.
+
+use super::totals::Place;
+use crate::cupti;
+use crate::demangle::{self, Demangling};
+use crate::trace::frames::Frames;
+use std::sync::OnceLock;
+use trace_format::tables::ShapeRow;
+
+/// Printed names of one set of traces, made when first asked for: a trace of millions of records prints hundreds.
+pub struct Labels<'a> {
+    frames: &'a Frames,
+    demangling: Demangling,
+    demangled: Vec<OnceLock<Box<str>>>,
+    texts: Vec<OnceLock<Box<str>>>,
+}
+
+impl<'a> Labels<'a> {
+    /// Labels for `frames`, kernels demangled as asked.
+    pub fn new(frames: &'a Frames, demangling: Demangling) -> Self {
+        let slots = |_| OnceLock::new();
+        let ids = 0..frames.names.len();
+        Labels {
+            frames,
+            demangling,
+            demangled: ids.clone().map(slots).collect(),
+            texts: ids.map(slots).collect(),
+        }
+    }
+
+    /// The traces these labels belong to.
+    pub fn frames(&self) -> &'a Frames {
+        self.frames
+    }
+
+    /// Any interned name as text.
+    pub fn text(&self, name: u32) -> &str {
+        let make = || self.frames.names.text(name).into();
+        self.texts.get(name as usize).map_or("", |slot| slot.get_or_init(make))
+    }
+
+    fn demangle(&self, name: u32) -> &str {
+        let make = || demangle::demangle(self.frames.names.get(name), self.demangling).into();
+        self.demangled.get(name as usize).map_or("", |slot| slot.get_or_init(make))
+    }
+
+    /// The launch shape with this id.
+    pub fn shape(&self, shape: u32) -> Option<&'a ShapeRow> {
+        self.frames.shapes.get(shape)
+    }
+
+    /// The kernel's name, demangled as chosen. A name that the producer stored in both forms is demangled by us, so
+    /// that the same kernel reads the same wherever its record came from.
+    pub fn kernel(&self, shape: u32) -> &str {
+        match self.shape(shape) {
+            Some(shape) if shape.name_id != 0 => self.demangle(shape.name_id),
+            Some(ShapeRow { demangled_id: Some(id), .. }) => self.text(*id),
+            _ => "",
+        }
+    }
+
+    /// The kernel's name as its producer demangled it, if it did.
+    pub fn kernel_as_stored(&self, shape: u32) -> &str {
+        match self.shape(shape) {
+            Some(ShapeRow { demangled_id: Some(id), .. }) => self.text(*id),
+            _ => self.kernel(shape),
+        }
+    }
+
+    /// The kernel's name without namespaces, arguments and template arguments.
+    pub fn kernel_base(&self, shape: u32) -> &str {
+        match self.shape(shape) {
+            Some(ShapeRow { base_id: Some(id), .. }) => self.text(*id),
+            Some(row) => demangle::base_name(if self.demangling == Demangling::Off {
+                self.kernel_as_stored(row.id)
+            } else {
+                self.kernel(row.id)
+            }),
+            None => "",
+        }
+    }
+
+    /// The API call's name without its version suffix.
+    pub fn api(&self, name: u32) -> &str {
+        cupti::strip_version(self.text(name))
+    }
+
+    /// The device's name; empty if the trace does not say.
+    pub fn device(&self, process: u32, device: u32) -> &str {
+        self.text(self.frames.device_name_id(process, device))
+    }
+}
+
+impl Labels<'_> {
+    /// Grid and block of a launch, as listings print them: `(64 1 1) (256 1 1)`.
+    pub fn launch_size(&self, shape: u32) -> String {
+        let Some(row) = self.shape(shape) else { return String::new() };
+        let triple = |x: Option<i64>, y: Option<i64>, z: Option<i64>| match (x, y, z) {
+            (Some(x), Some(y), Some(z)) => format!("({x} {y} {z})"),
+            _ => "-".to_owned(),
+        };
+        let grid = triple(row.grid_x, row.grid_y, row.grid_z);
+        format!("{grid} {}", triple(row.block_x, row.block_y, row.block_z))
+    }
+
+    /// A process as messages call it: `process 4242 (rank 3)`.
+    pub fn process(&self, process: u32) -> String {
+        let Some(p) = self.frames.processes.get(process as usize) else { return format!("process #{process}") };
+        let pid = p.info.pid.map_or_else(|| format!("process #{process}"), |pid| format!("process {pid}"));
+        match p.info.rank {
+            Some(rank) => format!("{pid} (rank {rank})"),
+            None => pid,
+        }
+    }
+
+    /// A place as row names carry it: `process 4242, GPU 0, stream 7`; what is not part of it is left out, and the
+    /// process too while there is only one.
+    pub fn place(&self, place: Place) -> String {
+        let mut parts = Vec::new();
+        let one_process = self.frames.processes.len() == 1 && (place.device != Place::ANY || place.stream != Place::ANY);
+        if place.process != Place::ANY && !one_process {
+            parts.push(self.process(place.process));
+        }
+        if place.device != Place::ANY {
+            parts.push(format!("GPU {}", place.device));
+        }
+        if place.stream != Place::ANY {
+            // A stream id is unique within its context only, so streams of several contexts name theirs.
+            parts.push(format!("context {}, stream {}", place.context, place.stream));
+        }
+        parts.join(", ")
+    }
+}

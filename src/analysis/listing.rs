@@ -1,0 +1,192 @@
+//! Single activities in the one total order: start, end, process, device, stream, correlation, graph node, name.
+
+use super::activity::{ApiCall, GpuActivity, OpenaccRegion, What};
+use crate::error::Result;
+use crate::trace::batch::Batch;
+use crate::trace::frames::Frames;
+use crate::trace::select::Filter;
+use trace_format::schema::TableSpec;
+use trace_format::tables;
+
+fn collect<T: Send>(
+    frames: &Frames,
+    table: &'static TableSpec,
+    columns: &[&str],
+    filter: &Filter,
+    rows: impl Fn(&Batch, &mut Vec<T>) + Sync,
+) -> Result<Vec<T>> {
+    frames.fold(table, columns, filter, Vec::new, |out, batch| rows(batch, out), |a, mut b| a.append(&mut b))
+}
+
+/// Columns that every kind of GPU work has.
+const PLACE: [&str; 7] = ["start_ns", "duration_ns", "device", "context", "stream", "correlation", "graph_node_id"];
+
+/// Columns in the order of [`PLACE`], and the common part of a row.
+fn gpu_rows(batch: &Batch, out: &mut Vec<GpuActivity>, what: impl Fn(usize) -> What) {
+    let (start, duration) = (batch.i64("start_ns"), batch.i64("duration_ns"));
+    let (device, context, stream) = (batch.u32("device"), batch.u32("context"), batch.u32("stream"));
+    let (correlation, graph_node) = (batch.u64("correlation"), batch.u64("graph_node_id"));
+    batch.for_each_row(|i| {
+        out.push(GpuActivity {
+            start_ns: start.get(i).unwrap_or(0).saturating_add(batch.offset_ns),
+            duration_ns: duration.get(i),
+            process: batch.process,
+            device: device.get(i).unwrap_or(0),
+            context: context.get(i).unwrap_or(0),
+            stream: stream.get(i).unwrap_or(0),
+            correlation: correlation.get(i).unwrap_or(0),
+            graph_node: graph_node.get(i),
+            what: what(i),
+        });
+    });
+}
+
+/// Kernels, copies, fills and, if wanted, unified memory events, in order. Rows with impossible times are included,
+/// their duration null.
+///
+/// # Errors
+/// A part of a file that cannot be read.
+pub fn gpu_activities(frames: &Frames, filter: &Filter, with_uvm: bool) -> Result<Vec<GpuActivity>> {
+    let with = |extra: &[&'static str]| [&PLACE[..], extra].concat();
+    let mut all = collect(frames, &tables::KERNEL, &with(&["shape_id"]), filter, |batch, out| {
+        let shape = batch.u32("shape_id");
+        gpu_rows(batch, out, |i| What::Kernel { shape: shape.get(i).unwrap_or(u32::MAX) });
+    })?;
+    let peers = ["src_device", "src_context", "dst_device", "dst_context"];
+    let columns = [&with(&["kind", "src_kind", "dst_kind", "bytes"])[..], &peers].concat();
+    all.extend(collect(frames, &tables::MEMCPY, &columns, filter, |batch, out| {
+        let (kind, src, dst, bytes) =
+            (batch.u32("kind"), batch.u32("src_kind"), batch.u32("dst_kind"), batch.i64("bytes"));
+        let peers = peers.map(|name| batch.u32(name));
+        gpu_rows(batch, out, |i| What::Memcpy {
+            kind: kind.get(i).unwrap_or(0),
+            src_kind: src.get(i).unwrap_or(0),
+            dst_kind: dst.get(i).unwrap_or(0),
+            bytes: bytes.get(i).unwrap_or(0),
+            peer: (peers[0].get(i).is_some() || peers[2].get(i).is_some())
+                .then(|| peers.map(|column| column.get(i).unwrap_or(0))),
+        });
+    })?);
+    all.extend(collect(frames, &tables::MEMSET, &with(&["mem_kind", "bytes"]), filter, |batch, out| {
+        let (mem_kind, bytes) = (batch.u32("mem_kind"), batch.i64("bytes"));
+        gpu_rows(batch, out, |i| What::Memset {
+            mem_kind: mem_kind.get(i).unwrap_or(0),
+            bytes: bytes.get(i).unwrap_or(0),
+        });
+    })?);
+    if with_uvm {
+        all.extend(uvm_events(frames, filter)?);
+    }
+    sort_gpu(&mut all);
+    Ok(all)
+}
+
+/// Unified memory events, in no order.
+fn uvm_events(frames: &Frames, filter: &Filter) -> Result<Vec<GpuActivity>> {
+    let columns =
+        ["start_ns", "duration_ns", "kind", "value", "address", "src_device", "dst_device", "stream", "pc"];
+    collect(frames, &tables::UVM, &columns, filter, |batch, out| {
+        let (start, duration, value) = (batch.i64("start_ns"), batch.i64("duration_ns"), batch.i64("value"));
+        let (kind, src, dst, stream) =
+            (batch.u32("kind"), batch.u32("src_device"), batch.u32("dst_device"), batch.u32("stream"));
+        let (address, pc) = (batch.u64("address"), batch.u64("pc"));
+        batch.for_each_row(|i| {
+            out.push(GpuActivity {
+                start_ns: start.get(i).unwrap_or(0).saturating_add(batch.offset_ns),
+                duration_ns: duration.get(i),
+                process: batch.process,
+                device: dst.get(i).or(src.get(i)).unwrap_or(0),
+                context: 0,
+                stream: stream.get(i).unwrap_or(0),
+                correlation: 0,
+                graph_node: None,
+                what: What::Uvm {
+                    kind: kind.get(i).unwrap_or(0),
+                    value: value.get(i).unwrap_or(0),
+                    address: address.get(i).unwrap_or(0),
+                    src_device: src.get(i),
+                    dst_device: dst.get(i),
+                    pc: pc.get(i),
+                },
+            });
+        });
+    })
+}
+
+fn sort_gpu(rows: &mut [GpuActivity]) {
+    let rank = |what: &What| match what {
+        What::Kernel { shape } => (0, *shape),
+        What::Memcpy { kind, .. } => (1, *kind),
+        What::Memset { .. } => (2, 0),
+        What::Uvm { kind, .. } => (3, *kind),
+    };
+    rows.sort_unstable_by_key(|r| {
+        let end = r.start_ns.saturating_add(r.duration_ns.unwrap_or(0));
+        (r.start_ns, end, r.process, r.device, r.stream, r.correlation, r.graph_node, rank(&r.what))
+    });
+}
+
+/// API calls in order.
+///
+/// # Errors
+/// A part of a file that cannot be read.
+pub fn api_calls(frames: &Frames, filter: &Filter) -> Result<Vec<ApiCall>> {
+    let columns = ["start_ns", "duration_ns", "tid", "correlation", "name_id", "domain", "result"];
+    let mut all = collect(frames, &tables::API, &columns, filter, |batch, out| {
+        let (start, duration) = (batch.i64("start_ns"), batch.i64("duration_ns"));
+        let (tid, name, domain, result) =
+            (batch.u32("tid"), batch.u32("name_id"), batch.u32("domain"), batch.u32("result"));
+        let correlation = batch.u64("correlation");
+        batch.for_each_row(|i| {
+            out.push(ApiCall {
+                start_ns: start.get(i).unwrap_or(0).saturating_add(batch.offset_ns),
+                duration_ns: duration.get(i),
+                process: batch.process,
+                tid: tid.get(i).unwrap_or(0),
+                correlation: correlation.get(i).unwrap_or(0),
+                name: name.get(i).unwrap_or(0),
+                domain: domain.get(i).unwrap_or(0),
+                result: result.get(i),
+            });
+        });
+    })?;
+    all.sort_unstable_by_key(|c: &ApiCall| {
+        (c.start_ns, c.duration_ns, c.process, c.tid, c.correlation, c.domain, c.name)
+    });
+    Ok(all)
+}
+
+/// OpenACC regions in order.
+///
+/// # Errors
+/// A part of a file that cannot be read.
+pub fn openacc_regions(frames: &Frames, filter: &Filter) -> Result<Vec<OpenaccRegion>> {
+    let columns = [
+        "start_ns", "duration_ns", "kind", "tid", "line", "file_id", "variable_id", "bytes", "device", "context", "stream",
+    ];
+    let mut all = collect(frames, &tables::OPENACC, &columns, filter, |batch, out| {
+        let (start, duration, line, bytes) =
+            (batch.i64("start_ns"), batch.i64("duration_ns"), batch.i64("line"), batch.i64("bytes"));
+        let (kind, tid, file, variable) =
+            (batch.u32("kind"), batch.u32("tid"), batch.u32("file_id"), batch.u32("variable_id"));
+        let (device, context, stream) = (batch.u32("device"), batch.u32("context"), batch.u32("stream"));
+        batch.for_each_row(|i| {
+            out.push(OpenaccRegion {
+                start_ns: start.get(i).unwrap_or(0).saturating_add(batch.offset_ns),
+                duration_ns: duration.get(i),
+                process: batch.process,
+                tid: tid.get(i).unwrap_or(0),
+                kind: kind.get(i).unwrap_or(0),
+                line: line.get(i),
+                file: file.get(i).unwrap_or(0),
+                variable: variable.get(i).unwrap_or(0),
+                bytes: bytes.get(i),
+                place: device.get(i).map(|d| (d, context.get(i).unwrap_or(0), stream.get(i).unwrap_or(0))),
+            });
+        });
+    })?;
+    all.sort_unstable_by_key(|r: &OpenaccRegion| {
+        (r.start_ns, std::cmp::Reverse(r.duration_ns), r.process, r.tid, r.kind, r.line, r.variable)
+    });
+    Ok(all)
+}

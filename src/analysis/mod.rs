@@ -1,0 +1,11 @@
+//! Questions that traces answer: `Frames` in, plain rows out. Nothing here prints or reads files.
+
+pub mod activity;
+pub mod grouping;
+pub mod labels;
+pub mod listing;
+pub mod openacc;
+pub mod stats;
+pub mod summary;
+pub mod totals;
+pub mod uvm;

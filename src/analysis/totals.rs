@@ -1,0 +1,200 @@
+//! One pass over a table: exact statistics per key and place.
+
+use super::stats::{Stats, Wanted};
+use crate::error::Result;
+use crate::trace::batch::{Batch, Col};
+use crate::trace::frames::Frames;
+use crate::trace::select::Filter;
+use hashbrown::HashMap;
+use trace_format::schema::TableSpec;
+
+/// Which parts of a record's place make separate groups.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Split {
+    /// The process.
+    pub process: bool,
+    /// Process and device.
+    pub device: bool,
+    /// Process, device, context and stream.
+    pub stream: bool,
+}
+
+/// Where a group's records ran; [`Place::ANY`] in what was not split by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Place {
+    /// Ordinal of the process.
+    pub process: u32,
+    /// Device index.
+    pub device: u32,
+    /// Context id.
+    pub context: u32,
+    /// Stream id.
+    pub stream: u32,
+}
+
+impl Place {
+    /// "All of them".
+    pub const ANY: u32 = u32::MAX;
+
+    const ANYWHERE: Place = Place { process: Self::ANY, device: Self::ANY, context: Self::ANY, stream: Self::ANY };
+}
+
+/// Statistics of the records that share a key and a place.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// Where.
+    pub place: Place,
+    /// The key: shape, name, kind; 0 for tables that have none.
+    pub key: u32,
+    /// Of their durations.
+    pub stats: Stats,
+}
+
+/// All groups of one table.
+#[derive(Clone, Debug, Default)]
+pub struct Totals {
+    /// The groups, in key and place order.
+    pub groups: Vec<Group>,
+    /// Records with impossible times; they are in no group.
+    pub invalid: u64,
+}
+
+/// Keys below this are indexed directly, one [`Stats`] slot each; shapes and names of nearly every trace are.
+const DIRECT_KEYS: usize = 1 << 14;
+
+/// Groups of one place.
+#[derive(Default)]
+struct Slots {
+    direct: Vec<Stats>,
+    other: HashMap<u32, Stats>,
+}
+
+impl Slots {
+    #[inline]
+    fn slot(&mut self, key: u32) -> &mut Stats {
+        let index = key as usize;
+        if index >= DIRECT_KEYS {
+            return self.other.entry(key).or_default();
+        }
+        if index >= self.direct.len() {
+            self.direct.resize_with(index + 1, Stats::default);
+        }
+        &mut self.direct[index]
+    }
+
+    fn into_groups(self, place: Place, out: &mut Vec<Group>) {
+        let direct = self.direct.into_iter().enumerate().map(|(key, stats)| (key as u32, stats));
+        let groups = direct.chain(self.other).filter(|(_, stats)| stats.count > 0);
+        out.extend(groups.map(|(key, stats)| Group { place, key, stats }));
+    }
+}
+
+#[derive(Default)]
+struct Accumulator {
+    places: Vec<(Place, Slots)>,
+    index: HashMap<Place, usize>,
+    invalid: u64,
+}
+
+impl Accumulator {
+    fn place(&mut self, place: Place) -> usize {
+        *self.index.entry(place).or_insert_with(|| {
+            self.places.push((place, Slots::default()));
+            self.places.len() - 1
+        })
+    }
+
+    fn add_batch(&mut self, batch: &Batch, key_column: Option<&str>, split: Split, wanted: Wanted) {
+        let durations = batch.i64("duration_ns");
+        let keys = key_column.map(|c| batch.u32(c));
+        let by_process = split.process || split.device || split.stream;
+        let base = Place { process: if by_process { batch.process } else { Place::ANY }, ..Place::ANYWHERE };
+        if !split.device && !split.stream && batch.selected.is_none() {
+            if let (Some(durations), Some(keys)) = (durations.all_valid(), keys.and_then(|k| k.all_valid())) {
+                let at = self.place(base);
+                let slots = &mut self.places[at].1;
+                for (&ns, &key) in durations.iter().zip(keys) {
+                    slots.slot(key).add(ns, wanted);
+                }
+                return;
+            }
+        }
+        let at = |wanted: bool, column: &Col<'_, u32>, i: usize| {
+            if wanted { column.get(i).unwrap_or(Place::ANY) } else { Place::ANY }
+        };
+        let (device, context, stream) = (batch.u32("device"), batch.u32("context"), batch.u32("stream"));
+        let mut last = None;
+        batch.for_each_row(|i| {
+            let Some(ns) = durations.get(i) else {
+                self.invalid += 1;
+                return;
+            };
+            let place = Place {
+                process: base.process,
+                device: at(split.device || split.stream, &device, i),
+                context: at(split.stream, &context, i),
+                stream: at(split.stream, &stream, i),
+            };
+            // Neighbouring records mostly share their place, so the map is rarely asked.
+            let slots = match last {
+                Some((known, index)) if known == place => index,
+                _ => self.place(place),
+            };
+            last = Some((place, slots));
+            let key = keys.as_ref().and_then(|k| k.get(i)).unwrap_or(0);
+            self.places[slots].1.slot(key).add(ns, wanted);
+        });
+    }
+
+    fn merge(&mut self, other: Accumulator) {
+        self.invalid += other.invalid;
+        for (place, slots) in other.places {
+            let at = self.place(place);
+            let mine = &mut self.places[at].1;
+            let direct = slots.direct.into_iter().enumerate().map(|(key, stats)| (key as u32, stats));
+            for (key, stats) in direct.chain(slots.other) {
+                if stats.count > 0 {
+                    mine.slot(key).merge(stats);
+                }
+            }
+        }
+    }
+}
+
+/// Statistics of `table`'s durations per value of `key_column` (none: one group) and place.
+///
+/// The result is the same for any order of records and any number of threads.
+///
+/// # Errors
+/// A part of a file that cannot be read.
+pub fn totals(
+    frames: &Frames,
+    table: &'static TableSpec,
+    key_column: Option<&str>,
+    split: Split,
+    wanted: Wanted,
+    filter: &Filter,
+) -> Result<Totals> {
+    let mut columns = vec!["duration_ns"];
+    columns.extend(key_column);
+    if split.device || split.stream {
+        columns.push("device");
+    }
+    if split.stream {
+        columns.extend(["context", "stream"]);
+    }
+    let all = frames.fold(
+        table,
+        &columns,
+        filter,
+        Accumulator::default,
+        |accumulator, batch| accumulator.add_batch(batch, key_column, split, wanted),
+        Accumulator::merge,
+    )?;
+    let mut out = Totals { groups: Vec::new(), invalid: all.invalid };
+    for (place, slots) in all.places {
+        slots.into_groups(place, &mut out.groups);
+    }
+    out.groups.sort_unstable_by_key(|g| (g.key, g.place));
+    Ok(out)
+}

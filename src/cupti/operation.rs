@@ -1,0 +1,24 @@
+//! What summaries and listings call operations that have no name of their own.
+
+/// A fill.
+pub const MEMSET: &str = "[CUDA memset]";
+
+/// A copy, by `CUpti_ActivityMemcpyKind`, in nvprof's words; 11 to 13 are migrations as nsys records them.
+pub fn memcpy_name(kind: u32) -> &'static str {
+    match kind {
+        1 => "[CUDA memcpy HtoD]",
+        2 => "[CUDA memcpy DtoH]",
+        3 => "[CUDA memcpy HtoA]",
+        4 => "[CUDA memcpy AtoH]",
+        5 => "[CUDA memcpy AtoA]",
+        6 => "[CUDA memcpy AtoD]",
+        7 => "[CUDA memcpy DtoA]",
+        8 => "[CUDA memcpy DtoD]",
+        9 => "[CUDA memcpy HtoH]",
+        10 => "[CUDA memcpy PtoP]",
+        11 => "[Unified Memory Memcpy HtoD]",
+        12 => "[Unified Memory Memcpy DtoH]",
+        13 => "[Unified Memory Memcpy DtoD]",
+        _ => "[CUDA memcpy]",
+    }
+}

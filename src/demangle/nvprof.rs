@@ -1,2 +1,0 @@
-//! stub
-pub(super) fn demangle(_name: &[u8]) -> Option<String> { None }

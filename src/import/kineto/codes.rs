@@ -1,0 +1,71 @@
+//! What Kineto's names of copies, synchronisations and overheads mean in CUPTI's numbers.
+
+/// Copy kind, source and destination memory of a copy called e.g. `Memcpy HtoD (Pageable -> Device)`; 0 is unknown.
+pub fn copy(name: &[u8]) -> (u32, u32, u32) {
+    let Some(rest) = name.strip_prefix(b"Memcpy ") else { return (0, 0, 0) };
+    let (kind, rest) = rest.split_at(rest.iter().position(|&b| b == b' ').unwrap_or(rest.len()));
+    let kind = match kind {
+        b"HtoD" => 1,
+        b"DtoH" => 2,
+        b"HtoA" => 3,
+        b"AtoH" => 4,
+        b"AtoA" => 5,
+        b"AtoD" => 6,
+        b"DtoA" => 7,
+        b"DtoD" => 8,
+        b"HtoH" => 9,
+        b"PtoP" => 10,
+        _ => 0,
+    };
+    let inner = rest.strip_prefix(b" (").and_then(|r| r.strip_suffix(b")")).unwrap_or_default();
+    match inner.windows(4).position(|w| w == b" -> ") {
+        Some(arrow) => (kind, memory(&inner[..arrow]), memory(&inner[arrow + 4..])),
+        None => (kind, 0, 0),
+    }
+}
+
+/// Memory of a fill called e.g. `Memset (Device)`; 0 is unknown.
+pub fn fill(name: &[u8]) -> u32 {
+    name.strip_prefix(b"Memset (").and_then(|n| n.strip_suffix(b")")).map_or(0, memory)
+}
+
+/// `CUpti_ActivityMemoryKind`. ROCm says `Host` and does not tell pageable from pinned, so that is unknown.
+fn memory(name: &[u8]) -> u32 {
+    match name {
+        b"Pageable" => 1,
+        b"Pinned" => 2,
+        b"Device" => 3,
+        b"Array" => 4,
+        b"Managed" => 5,
+        b"Device Static" => 6,
+        b"Managed Static" => 7,
+        _ => 0,
+    }
+}
+
+/// `CUpti_ActivitySynchronizationType`; 0 is unknown.
+pub fn sync(name: &[u8]) -> u32 {
+    match name {
+        b"Event Sync" => 1,
+        b"Stream Wait Event" => 2,
+        b"Stream Sync" => 3,
+        b"Context Sync" => 4,
+        _ => 0,
+    }
+}
+
+/// `CUpti_ActivityOverheadKind`; 0 is unknown.
+pub fn overhead(name: &[u8]) -> u32 {
+    match name {
+        b"Driver Compiler" => 1,
+        b"Buffer Flush" => 1 << 16,
+        b"Instrumentation" => 2 << 16,
+        b"Resource" => 3 << 16,
+        b"Runtime Triggered Module Loading" => 4 << 16,
+        b"Lazy Function Loading" => 5 << 16,
+        b"Command Buffer Full" => 6 << 16,
+        b"Activity Buffer Request" => 7 << 16,
+        b"UVM Activity Init" => 8 << 16,
+        _ => 0,
+    }
+}

@@ -1,0 +1,67 @@
+//! JSON strings to the bytes they mean.
+
+use std::borrow::Cow;
+
+/// The content of a string, escapes resolved. Bytes that are not UTF-8 stay as they are; a surrogate without its
+/// other half becomes U+FFFD, and an escape that JSON does not know stays as it is written.
+#[inline]
+pub fn unescape(raw: &[u8]) -> Cow<'_, [u8]> {
+    match raw.iter().position(|&b| b == b'\\') {
+        None => Cow::Borrowed(raw),
+        Some(first) => Cow::Owned(resolve(raw, first)),
+    }
+}
+
+fn resolve(raw: &[u8], first: usize) -> Vec<u8> {
+    let mut text = raw[..first].to_vec();
+    let mut rest = &raw[first..];
+    while let [byte, after @ ..] = rest {
+        rest = after;
+        if *byte != b'\\' {
+            text.push(*byte);
+            continue;
+        }
+        let Some((&escape, after)) = rest.split_first() else {
+            text.push(b'\\');
+            break;
+        };
+        rest = after;
+        match escape {
+            b'"' | b'\\' | b'/' => text.push(escape),
+            b'b' => text.push(0x08),
+            b'f' => text.push(0x0c),
+            b'n' => text.push(b'\n'),
+            b'r' => text.push(b'\r'),
+            b't' => text.push(b'\t'),
+            b'u' => match unit(rest) {
+                Some((high, after)) => {
+                    let (c, after) = character(high, after);
+                    text.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+                    rest = after;
+                }
+                None => text.extend_from_slice(b"\\u"),
+            },
+            _ => text.extend_from_slice(&[b'\\', escape]),
+        }
+    }
+    text
+}
+
+/// The four hexadecimal digits after `\u`.
+fn unit(text: &[u8]) -> Option<(u16, &[u8])> {
+    let (digits, rest) = text.split_first_chunk::<4>()?;
+    let value = digits.iter().try_fold(0u16, |v, &d| Some(v << 4 | char::from(d).to_digit(16)? as u16))?;
+    Some((value, rest))
+}
+
+/// The character that begins with this UTF-16 unit, which may need a second one from the text.
+fn character(first: u16, rest: &[u8]) -> (char, &[u8]) {
+    if let Some(c) = char::from_u32(u32::from(first)) {
+        return (c, rest);
+    }
+    let pair = rest.strip_prefix(b"\\u").and_then(unit).and_then(|(second, after)| {
+        let c = char::decode_utf16([first, second]).next()?.ok()?;
+        Some((c, after))
+    });
+    pair.unwrap_or((char::REPLACEMENT_CHARACTER, rest))
+}

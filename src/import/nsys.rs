@@ -1,0 +1,209 @@
+//! Nsight Systems: the SQLite databases that `nsys export --type sqlite` (or `nsys stats`, beside the report) writes.
+//!
+//! Their tables grew with every release and are mostly made only when there is something to put in, so everything is
+//! read by name and a missing table means no rows. Times count from the start of the session. One file may hold
+//! several processes, and correlation ids are unique within one of them only.
+//!
+//! Such a file also holds the environment, users, addresses and all processes of the machine it was made on. Nothing
+//! of that is read: see [`session`] for the few values that are.
+
+mod activity;
+mod api;
+mod directives;
+mod ranges;
+mod session;
+
+use super::rows::{Scan, Strings, Tables, Tally};
+use super::{Head, Importer, sqlite};
+use crate::error::Result;
+use crate::trace::sink::{Detail, Need, ProcessInfo, ProcessIx, Sink};
+use hashbrown::{HashMap, HashSet};
+use rusqlite::Connection;
+use std::path::Path;
+use trace_format::schema::TableSpec;
+use trace_format::tables;
+
+/// Reads nsys's SQLite exports.
+pub struct Nsys;
+
+impl Importer for Nsys {
+    fn name(&self) -> &'static str {
+        "nsys-sqlite"
+    }
+
+    fn describes(&self) -> &'static str {
+        "Nsight Systems SQLite export (nsys export --type sqlite)"
+    }
+
+    fn sniff(&self, head: &Head) -> bool {
+        sqlite::holds(head, "StringIds")
+    }
+
+    fn read(&self, path: &Path, need: &Need, sink: &mut Sink) -> Result<()> {
+        let database = sqlite::open_any(path)?;
+        let tables = Tables::read(&database.connection, path)?;
+        let session = session::read(&database.connection, &tables, path, sink);
+        sink.origin = session.origin;
+        let wants_api = need.wants(&tables::API);
+        let totals = need.detail == Detail::Totals;
+        std::thread::scope(|scope| {
+            // API calls are half of all rows; a second connection reads them beside the rest. What a packed file
+            // unpacks to exists once, in memory, and belongs to one connection.
+            let worker = (wants_api && database.on_disk && database.bytes >= PARALLEL_BYTES).then(|| {
+                let tables = &tables;
+                scope.spawn(move || Ok(api::read(&sqlite::open(path)?, tables, totals)))
+            });
+            let mut reader = Reader::new(&database.connection, &tables, path, need, sink, session.unix_offset_ns);
+            reader.read();
+            match worker.map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))) {
+                Some(Ok(calls)) => calls.merge(&mut reader),
+                // The second connection could not be opened (no file handles left, say), the first one still can.
+                Some(Err::<_, crate::error::Error>(_)) => api::read(reader.db, &tables, totals).merge(&mut reader),
+                None if wants_api => api::read(reader.db, &tables, totals).merge(&mut reader),
+                None => {}
+            }
+            reader.finish();
+        });
+        Ok(())
+    }
+}
+
+/// Databases smaller than this are read faster than a thread starts.
+const PARALLEL_BYTES: u64 = 1 << 20;
+
+/// What all readers of single tables share.
+struct Reader<'r, 's> {
+    db: &'r Connection,
+    tables: &'r Tables,
+    path: &'r Path,
+    need: &'r Need,
+    sink: &'r mut Sink<'s>,
+    strings: Strings<'r>,
+    /// What every process of the file adds to its times.
+    unix_offset_ns: Option<i64>,
+    processes: HashMap<i64, ProcessIx>,
+    last_process: Option<(i64, ProcessIx)>,
+    /// Threads that some row named: only their names are read.
+    threads: HashSet<i64>,
+    last_thread: Option<i64>,
+}
+
+impl<'r, 's> Reader<'r, 's> {
+    fn new(
+        db: &'r Connection,
+        tables: &'r Tables,
+        path: &'r Path,
+        need: &'r Need,
+        sink: &'r mut Sink<'s>,
+        unix_offset_ns: Option<i64>,
+    ) -> Self {
+        let (strings, tally) = Strings::new(db, tables, "StringIds", "id");
+        tally.note(sink, path);
+        Reader {
+            db,
+            tables,
+            path,
+            need,
+            sink,
+            strings,
+            unix_offset_ns,
+            processes: HashMap::new(),
+            last_process: None,
+            threads: HashSet::new(),
+            last_thread: None,
+        }
+    }
+
+    /// Reads everything but API calls and what is known only after all rows.
+    fn read(&mut self) {
+        let readers: &[(&TableSpec, fn(&mut Self))] = &[
+            (&tables::KERNEL, activity::kernels),
+            (&tables::MEMCPY, activity::copies),
+            (&tables::MEMSET, activity::fills),
+            (&tables::GRAPH, activity::graphs),
+            (&tables::SYNC, activity::syncs),
+            (&tables::OVERHEAD, activity::overheads),
+            (&tables::MEMORY, activity::memory),
+            (&tables::UVM, activity::page_faults),
+            (&tables::EVENT, activity::events),
+            (&tables::RANGE, ranges::read),
+            (&tables::OPENACC, directives::openacc),
+            (&tables::OPENMP, directives::openmp),
+        ];
+        for (table, read) in readers {
+            if self.need.wants(table) {
+                read(self);
+            }
+        }
+    }
+
+    fn finish(&mut self) {
+        session::devices(self);
+        session::contexts(self);
+        session::streams(self);
+        session::thread_names(self);
+        self.strings.note(self.sink, self.path);
+    }
+
+    /// Whether more than what summaries need is asked for.
+    fn full(&self) -> bool {
+        self.need.detail == Detail::Full
+    }
+
+    fn scan(&self, table: &'static str) -> Option<Scan<'r>> {
+        Scan::new(self.db, self.tables, table)
+    }
+
+    fn close(&mut self, tally: Tally) {
+        tally.note(self.sink, self.path);
+    }
+
+    /// The name with this id in `StringIds`.
+    fn name(&mut self, id: Option<i64>) -> u32 {
+        self.strings.name(self.sink, id)
+    }
+
+    fn name_if_any(&mut self, id: Option<i64>) -> Option<u32> {
+        self.strings.name_if_any(self.sink, id)
+    }
+
+    /// The process of a `globalPid` or `globalTid`; rows without one belong to a process of unknown pid.
+    fn process(&mut self, global: Option<i64>) -> ProcessIx {
+        let global = process_part(global.unwrap_or(0));
+        match self.last_process {
+            Some((last, index)) if last == global => index,
+            _ => {
+                let (sink, offset) = (&mut *self.sink, self.unix_offset_ns);
+                let index = *self.processes.entry(global).or_insert_with(|| {
+                    sink.process(ProcessInfo { pid: pid(global), unix_offset_ns: offset, ..Default::default() })
+                });
+                self.last_process = Some((global, index));
+                index
+            }
+        }
+    }
+
+    /// The thread id in a `globalTid`.
+    fn thread(&mut self, global: Option<i64>) -> u32 {
+        let Some(global) = global else { return 0 };
+        if self.last_thread != Some(global) {
+            self.threads.insert(global);
+            self.last_thread = Some(global);
+        }
+        tid(global)
+    }
+}
+
+/// `globalTid` is, from the top, 8 bits of hardware id, 8 of virtual machine id, 24 of process and 24 of thread id;
+/// `globalPid` is the same with the thread bits zero.
+fn process_part(global: i64) -> i64 {
+    global & !0xFF_FFFF
+}
+
+fn pid(global: i64) -> Option<u32> {
+    Some((global >> 24) as u32 & 0xFF_FFFF).filter(|&pid| pid != 0)
+}
+
+fn tid(global: i64) -> u32 {
+    global as u32 & 0xFF_FFFF
+}

@@ -1,0 +1,92 @@
+//! NVTX ranges and marks.
+
+use super::Reader;
+use super::process_part;
+use crate::import::rows::Fields;
+use crate::import::rows::Col;
+use hashbrown::HashMap;
+use trace_format::tables::RangeRow;
+
+/// Event types of table NVTX_EVENTS. The second of each pair comes from NVTXT text files.
+const MARK: [u32; 2] = [34, 65];
+const PUSH_POP: [u32; 2] = [59, 70];
+const START_END: [u32; 2] = [60, 71];
+const DOMAIN: u32 = 75;
+
+/// `range.style` for an event type; null for rows that are no ranges.
+fn style(event_type: u32) -> Option<u32> {
+    [PUSH_POP, START_END, MARK].iter().position(|types| types.contains(&event_type)).map(|style| style as u32)
+}
+
+/// A text column and its id column: NVTX strings that the program registered are stored once.
+#[derive(Clone, Copy)]
+struct Text {
+    text: Col,
+    id: Col,
+}
+
+impl Text {
+    fn name(&self, r: &mut Reader, row: &Fields) -> u32 {
+        match row.bytes(self.text) {
+            Some(text) => r.sink.name(text),
+            None => r.name(row.int(self.id)),
+        }
+    }
+}
+
+/// Reads ranges and marks; domains first, as nothing says that their rows come first.
+pub(super) fn read(r: &mut Reader) {
+    let domains = domains(r);
+    let Some(mut scan) = r.scan("NVTX_EVENTS") else { return };
+    let [start, end, event_type, thread, domain] =
+        ["start", "end", "eventType", "globalTid", "domainId"].map(|name| scan.col(name));
+    let text = Text { text: scan.col("text"), id: scan.col("textId") };
+    let full = r.full();
+    let [category, color] = ["category", "color"].map(|name| scan.col_if(full, name));
+    let integers =
+        ["int64Value", "uint64Value", "int32Value", "uint32Value"].map(|name| scan.col_if(full, name));
+    let reals = ["doubleValue", "floatValue"].map(|name| scan.col_if(full, name));
+    let tally = scan.run(|row| {
+        let Some(style) = style(row.id(event_type).unwrap_or(PUSH_POP[0])) else { return true };
+        let Some(start_ns) = row.int(start) else { return false };
+        let global = row.int(thread);
+        let process = r.process(global);
+        let domain = (process_part(global.unwrap_or(0)), row.int(domain).unwrap_or(0));
+        let range = RangeRow {
+            start_ns,
+            end_ns: row.int(end),
+            style,
+            // nsys numbers ranges per process and not at all where they nest; no report refers to its numbers.
+            range_id: 0,
+            domain_id: domains.get(&domain).copied(),
+            name_id: text.name(r, row),
+            category: row.id(category).filter(|&category| category != 0),
+            color: row.id(color),
+            payload_i64: integers.iter().find_map(|&col| row.int(col)),
+            payload_f64: reals.iter().find_map(|&col| row.real(col)),
+            tid: r.thread(global),
+        };
+        r.sink.push(process, range);
+        true
+    });
+    r.close(tally);
+}
+
+/// Names of domains by process and domain id. Domain 0 is the default one and has no name.
+fn domains(r: &mut Reader) -> HashMap<(i64, i64), u32> {
+    let mut domains = HashMap::new();
+    let Some(mut scan) = r.scan("NVTX_EVENTS") else { return domains };
+    let [event_type, thread, domain] = ["eventType", "globalTid", "domainId"].map(|name| scan.col(name));
+    let text = Text { text: scan.col("text"), id: scan.col("textId") };
+    // What cannot be read here cannot be read by the second pass either, which notes it.
+    let _ = scan.run(|row| {
+        if row.id(event_type) == Some(DOMAIN) {
+            let name = text.name(r, row);
+            if name != 0 {
+                domains.insert((process_part(row.int(thread).unwrap_or(0)), row.int(domain).unwrap_or(0)), name);
+            }
+        }
+        true
+    });
+    domains
+}

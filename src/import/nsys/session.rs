@@ -1,0 +1,235 @@
+//! What an export says about itself, the machine's GPUs and the processes: a short list of values by name. The tables
+//! they stand in hold the whole environment, users and hosts as well; nothing else of them is selected.
+
+use super::{Reader, pid, process_part, tid};
+use crate::import::rows::{Fields, Scan, Tables};
+use crate::trace::sink::{ProcessIx, Sink};
+use hashbrown::HashSet;
+use rusqlite::Connection;
+use std::path::Path;
+use trace_format::tables::{ContextRow, DeviceRow, StreamRow, ThreadRow};
+
+/// What is known before any row is read.
+pub(super) struct Session {
+    /// For `info`.
+    pub(super) origin: String,
+    /// What turns the file's times into Unix nanoseconds.
+    pub(super) unix_offset_ns: Option<i64>,
+}
+
+/// Reads the versions and the start of the session.
+pub(super) fn read(db: &Connection, tables: &Tables, path: &Path, sink: &mut Sink) -> Session {
+    let mut value = |name: &'static str| meta(db, tables, path, sink, name);
+    let product = value("EXPORT_PRODUCT_VERSION");
+    let schema = value("EXPORT_SCHEMA_VERSION");
+    let normalised = value("EXPORT_PARAM_TIME_NORMALIZE").is_some_and(|value| value == "true");
+    let shift = ["EXPORT_CONFIG_TIME_SHIFT", "EXPORT_PARAM_TIME_SHIFT"]
+        .into_iter()
+        .find_map(|name| value(name)?.parse::<i64>().ok().filter(|&shift| shift != 0));
+    if let Some(shift) = shift {
+        let path = path.display();
+        sink.note("time-shift", format!("{path}: whoever exported it shifted all times by {shift} ns"));
+    }
+    let origin = match (schema, product) {
+        (Some(schema), Some(product)) => format!("nsys SQLite export, schema {schema} (nsys {product})"),
+        (Some(schema), None) => format!("nsys SQLite export, schema {schema}"),
+        (None, Some(product)) => format!("nsys SQLite export (nsys {product})"),
+        (None, None) => "nsys SQLite export of 2020 or 2021 (it states no version)".to_owned(),
+    };
+    // `nsys export --ts-normalize=true` has added the epoch to every time already.
+    let unix_offset_ns = if normalised { Some(0) } else { session_start(db, tables, path, sink) };
+    Session { origin, unix_offset_ns }
+}
+
+/// The value called `name` of the table about the export, which was renamed in 2023.
+fn meta(db: &Connection, tables: &Tables, path: &Path, sink: &mut Sink, name: &str) -> Option<String> {
+    let table = ["META_DATA_EXPORT", "EXPORT_META_DATA"].into_iter().find(|table| tables.has(table))?;
+    let sql = format!("SELECT value FROM \"{table}\" WHERE name = ?1");
+    let value = db.query_row(&sql, [name], |row| row.get_ref(0)?.as_str().map(str::to_owned).map_err(Into::into));
+    match value {
+        Ok(value) => Some(value),
+        Err(rusqlite::Error::QueryReturnedNoRows) => None,
+        Err(error) => {
+            let path = path.display();
+            sink.note("unreadable-rows", format!("{path}: {name} cannot be read from table {table}: {error}"));
+            None
+        }
+    }
+}
+
+fn session_start(db: &Connection, tables: &Tables, path: &Path, sink: &mut Sink) -> Option<i64> {
+    let mut scan = Scan::new(db, tables, "TARGET_INFO_SESSION_START_TIME")?;
+    let epoch = scan.col("utcEpochNs");
+    let mut start = None;
+    scan.run(|row| {
+        start = start.or(row.int(epoch).filter(|&ns| ns > 0));
+        true
+    })
+    .note(sink, path);
+    start
+}
+
+/// One row of TARGET_INFO_GPU.
+struct Gpu {
+    id: Option<i64>,
+    machine: Option<i64>,
+    row: DeviceRow,
+}
+
+/// Reads GPUs. CUDA numbers those that a process sees from 0: newer exports say which is which, in older ones the
+/// number of the GPU is taken, which is the same unless CUDA_VISIBLE_DEVICES left some out.
+pub(super) fn devices(r: &mut Reader) {
+    let gpus = gpus(r);
+    let processes: Vec<(i64, ProcessIx)> = r.processes.iter().map(|(&global, &index)| (global, index)).collect();
+    let mut told: HashSet<(ProcessIx, u32)> = HashSet::new();
+    if let Some(mut scan) = r.scan("TARGET_INFO_CUDA_DEVICE") {
+        let [gpu, cuda, process] = ["gpuId", "cudaId", "pid"].map(|name| scan.col(name));
+        let tally = scan.run(|row| {
+            let (Some(cuda), Some(process)) = (row.id(cuda), row.id(process)) else { return false };
+            let gpu = row.int(gpu);
+            for &(global, index) in processes.iter().filter(|&&(global, _)| pid(global) == Some(process)) {
+                let gpu = gpus.iter().find(|g| g.id == gpu && same_machine(g.machine, global));
+                if let Some(gpu) = gpu.filter(|_| told.insert((index, cuda))) {
+                    r.sink.push(index, DeviceRow { device: cuda, ..gpu.row.clone() });
+                }
+            }
+            true
+        });
+        r.close(tally);
+    }
+    for (global, index) in processes {
+        if told.iter().any(|&(process, _)| process == index) {
+            continue;
+        }
+        for gpu in gpus.iter().filter(|gpu| same_machine(gpu.machine, global)) {
+            r.sink.push(index, gpu.row.clone());
+        }
+    }
+}
+
+fn gpus(r: &mut Reader) -> Vec<Gpu> {
+    let mut gpus = Vec::new();
+    let Some(mut scan) = r.scan("TARGET_INFO_GPU") else { return gpus };
+    let [machine, id, name, bus, uuid] =
+        ["vmId", "id", "name", "busLocation", "uuid"].map(|name| scan.col(name));
+    let [major, minor, processors, clock] =
+        ["computeMajor", "computeMinor", "smCount", "clockRate"].map(|name| scan.col(name));
+    let [memory, bandwidth, l2, warps] =
+        ["totalMemory", "memoryBandwidth", "l2CacheSize", "maxWarpsPerSm"].map(|name| scan.col(name));
+    let tally = scan.run(|row| {
+        let row = Gpu {
+            id: row.int(id),
+            machine: row.int(machine),
+            row: DeviceRow {
+                device: row.id_or_0(id),
+                name_id: row.bytes(name).map_or(0, |name| r.sink.name(name)),
+                compute_major: row.id(major),
+                compute_minor: row.id(minor),
+                multiprocessors: row.int(processors),
+                // nsys has Hz and bytes per second.
+                core_clock_khz: row.int(clock).map(|hz| hz / 1000),
+                memory_bytes: row.int(memory),
+                memory_bandwidth_kb_per_s: row.int(bandwidth).map(|bytes| bytes / 1000),
+                l2_cache_bytes: row.int(l2),
+                max_warps_per_multiprocessor: row.int(warps),
+                uuid: row.bytes(uuid).and_then(uuid_bytes),
+                pci_bus_id: row.bytes(bus).filter(|bus| !bus.is_empty()).map(<[u8]>::to_vec),
+            },
+        };
+        gpus.push(row);
+        true
+    });
+    r.close(tally);
+    gpus
+}
+
+/// Whether a GPU's `vmId` is that of the process; reports of several machines can be merged into one file.
+fn same_machine(gpu: Option<i64>, process: i64) -> bool {
+    const MACHINE: i64 = 0xFFFF << 48;
+    gpu.is_none_or(|gpu| gpu == 0 || gpu & MACHINE == process & MACHINE)
+}
+
+/// `554a6988-03dd-6206-3dd1-f43fb60a3ed0`, with or without `GPU-`, as 16 bytes.
+fn uuid_bytes(text: &[u8]) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(text).ok()?.trim_start_matches("GPU-").replace('-', "");
+    if text.len() != 32 || !text.is_ascii() {
+        return None;
+    }
+    (0..16).map(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).ok()).collect()
+}
+
+/// The process that a row of a TARGET_INFO table is about, if it is one of ours.
+fn process_of(r: &Reader, row: &Fields, ids: &[crate::import::rows::Col; 3]) -> Option<ProcessIx> {
+    let [hardware, machine, process] = ids.map(|col| row.int(col).unwrap_or(0));
+    let global = hardware << 56 | machine << 48 | process << 24;
+    r.processes.get(&process_part(global)).copied()
+}
+
+/// Reads contexts, from the table of 2023.4 or from the one before that had them only for their default streams.
+pub(super) fn contexts(r: &mut Reader) {
+    for (table, null_stream) in
+        [("TARGET_INFO_CUDA_CONTEXT_INFO", "nullStreamId"), ("TARGET_INFO_CUDA_NULL_STREAM", "streamId")]
+    {
+        let Some(mut scan) = r.scan(table) else { continue };
+        let ids = ["hwId", "vmId", "processId"].map(|name| scan.col(name));
+        let [context, device, null_stream] = ["contextId", "deviceId", null_stream].map(|name| scan.col(name));
+        let [parent, green] = ["parentContextId", "isGreenContext"].map(|name| scan.col(name));
+        let tally = scan.run(|row| {
+            let (Some(context), Some(device)) = (row.id(context), row.id(device)) else { return false };
+            if let Some(process) = process_of(r, row, &ids) {
+                let row = ContextRow {
+                    context,
+                    device,
+                    api_kind: None,
+                    null_stream: row.id(null_stream),
+                    parent_context: row.id(parent).filter(|_| row.int(green) == Some(1)),
+                };
+                r.sink.push(process, row);
+            }
+            true
+        });
+        r.close(tally);
+        break;
+    }
+}
+
+/// Reads streams.
+pub(super) fn streams(r: &mut Reader) {
+    let Some(mut scan) = r.scan("TARGET_INFO_CUDA_STREAM") else { return };
+    let ids = ["hwId", "vmId", "processId"].map(|name| scan.col(name));
+    let [context, stream, priority, flag] =
+        ["contextId", "streamId", "priority", "flag"].map(|name| scan.col(name));
+    let tally = scan.run(|row| {
+        let (Some(context), Some(stream)) = (row.id(context), row.id(stream)) else { return false };
+        if let Some(process) = process_of(r, row, &ids) {
+            let row = StreamRow {
+                context,
+                stream,
+                // Priorities are negative and stored as if unsigned.
+                priority: row.id(priority).map(|priority| i64::from(priority as i32)),
+                flag: row.id(flag),
+                name_id: None,
+            };
+            r.sink.push(process, row);
+        }
+        true
+    });
+    r.close(tally);
+}
+
+/// Reads the names of threads that called CUDA or opened ranges; the table names every thread of the machine.
+pub(super) fn thread_names(r: &mut Reader) {
+    let Some(mut scan) = r.scan("ThreadNames") else { return };
+    let [thread, name] = ["globalTid", "nameId"].map(|name| scan.col(name));
+    let mut named: HashSet<i64> = HashSet::new();
+    let tally = scan.run(|row| {
+        let Some(thread) = row.int(thread) else { return false };
+        if r.threads.contains(&thread) && named.insert(thread) {
+            let name_id = r.name(row.int(name));
+            let process = r.process(Some(thread));
+            r.sink.push(process, ThreadRow { tid: tid(thread), name_id });
+        }
+        true
+    });
+    r.close(tally);
+}

@@ -1,0 +1,146 @@
+//! nvprof and the Visual Profiler: the SQLite databases that `nvprof -o` writes, schema 8 (CUDA 8) to 26 (CUDA 12).
+//!
+//! One table per kind of CUPTI record, all made even when empty, columns named like the fields of CUPTI's structs and
+//! added or dropped from version to version. Times are Unix nanoseconds. One file holds one process as a rule.
+//!
+//! Names of processes are command lines and stay in the file.
+
+mod activity;
+mod api;
+mod directives;
+mod markers;
+mod target;
+
+use super::rows::{Scan, Strings, Tables, Tally};
+use super::{Head, Importer, sqlite};
+use crate::error::Result;
+use crate::trace::sink::{Detail, Need, ProcessInfo, ProcessIx, Sink, valid_duration};
+use hashbrown::HashMap;
+use rusqlite::Connection;
+use std::path::Path;
+use trace_format::schema::TableSpec;
+use trace_format::tables;
+
+/// Reads nvprof's databases.
+pub struct Nvprof;
+
+impl Importer for Nvprof {
+    fn name(&self) -> &'static str {
+        "nvprof"
+    }
+
+    fn describes(&self) -> &'static str {
+        "nvprof or Visual Profiler database (nvprof -o)"
+    }
+
+    fn sniff(&self, head: &Head) -> bool {
+        sqlite::holds(head, "StringTable")
+    }
+
+    fn read(&self, path: &Path, need: &Need, sink: &mut Sink) -> Result<()> {
+        let database = sqlite::open_any(path)?;
+        let version = read_database(&database.connection, path, need, sink)?;
+        sink.origin = format!("nvprof database, {version}");
+        Ok(())
+    }
+}
+
+/// Reads an open database; returns its schema version in words.
+pub(super) fn read_database(db: &Connection, path: &Path, need: &Need, sink: &mut Sink) -> Result<String> {
+    let tables = Tables::read(db, path)?;
+    let (strings, tally) = Strings::new(db, &tables, "StringTable", "_id_");
+    tally.note(sink, path);
+    let mut reader =
+        Reader { db, tables: &tables, path, need, sink, strings, processes: HashMap::new(), main: None };
+    let version = target::version(&mut reader).map_or("schema unknown".to_owned(), |v| format!("schema {v}"));
+    reader.main = target::main_process(&mut reader);
+    reader.read();
+    Ok(version)
+}
+
+/// What all readers of single tables share.
+struct Reader<'r, 's> {
+    db: &'r Connection,
+    tables: &'r Tables,
+    path: &'r Path,
+    need: &'r Need,
+    sink: &'r mut Sink<'s>,
+    strings: Strings<'r>,
+    processes: HashMap<Option<u32>, ProcessIx>,
+    /// Pid of the process that GPU records, which name none, belong to.
+    main: Option<u32>,
+}
+
+impl<'r> Reader<'r, '_> {
+    fn read(&mut self) {
+        let readers: &[(&TableSpec, fn(&mut Self))] = &[
+            (&tables::DEVICE, target::devices),
+            (&tables::CONTEXT, target::contexts),
+            (&tables::STREAM, target::streams),
+            (&tables::THREAD, target::thread_names),
+            (&tables::KERNEL, activity::kernels),
+            (&tables::MEMCPY, activity::copies),
+            (&tables::MEMSET, activity::fills),
+            (&tables::API, api::read),
+            (&tables::SYNC, activity::syncs),
+            (&tables::OVERHEAD, activity::overheads),
+            (&tables::GRAPH, activity::graphs),
+            (&tables::MEMORY, activity::memory),
+            (&tables::UVM, activity::counters),
+            (&tables::EVENT, activity::events),
+            (&tables::EXTERNAL, activity::external),
+            (&tables::JIT, activity::compilations),
+            (&tables::OPENACC, directives::openacc),
+            (&tables::OPENMP, directives::openmp),
+            (&tables::RANGE, markers::read),
+        ];
+        for (table, read) in readers {
+            let defines = table.role == trace_format::schema::Role::Defining;
+            if defines || self.need.wants(table) {
+                read(self);
+            }
+        }
+        self.strings.note(self.sink, self.path);
+    }
+
+    /// Whether more than what summaries need is asked for.
+    fn full(&self) -> bool {
+        self.need.detail == Detail::Full
+    }
+
+    fn scan(&self, table: &'static str) -> Option<Scan<'r>> {
+        Scan::new(self.db, self.tables, table)
+    }
+
+    fn close(&mut self, tally: Tally) {
+        tally.note(self.sink, self.path);
+    }
+
+    /// The name with this id in `StringTable`; entry 0 is a placeholder for none.
+    fn name(&mut self, id: Option<i64>) -> u32 {
+        self.strings.name(self.sink, id.filter(|&id| id != 0))
+    }
+
+    fn name_if_any(&mut self, id: Option<i64>) -> Option<u32> {
+        Some(self.name(id)).filter(|&name| name != 0)
+    }
+
+    /// The process with this pid, or the main one for records that name none.
+    fn process(&mut self, pid: Option<u32>) -> ProcessIx {
+        let pid = pid.filter(|&pid| pid != 0).or(self.main);
+        let sink = &mut *self.sink;
+        *self.processes.entry(pid).or_insert_with(|| {
+            sink.process(ProcessInfo { pid, unix_offset_ns: Some(0), ..Default::default() })
+        })
+    }
+}
+
+/// End minus start; a record with either of them 0 was never completed.
+fn duration(start: i64, end: Option<i64>) -> Option<i64> {
+    end.filter(|&end| start != 0 && end != 0).and_then(|end| valid_duration(start, end))
+}
+
+/// The id, unless it is CUPTI's "does not apply".
+fn applicable(id: Option<u32>) -> Option<u32> {
+    id.filter(|&id| id != u32::MAX)
+}

@@ -1,0 +1,60 @@
+//! Calls of the CUDA API. The database holds numbers of callbacks, not names: see [`crate::cupti`].
+
+use super::{Reader, duration};
+use crate::cupti;
+use hashbrown::HashMap;
+use trace_format::tables::ApiRow;
+
+/// Reads the calls of both APIs.
+pub(super) fn read(r: &mut Reader) {
+    let mut unknown = 0u64;
+    for (table, domain) in
+        [("CUPTI_ACTIVITY_KIND_RUNTIME", cupti::RUNTIME), ("CUPTI_ACTIVITY_KIND_DRIVER", cupti::DRIVER)]
+    {
+        let Some(mut scan) = r.scan(table) else { continue };
+        let [cbid, start, end, process, thread] =
+            ["cbid", "start", "end", "processId", "threadId"].map(|name| scan.col(name));
+        let full = r.full();
+        let [correlation, result] = ["correlationId", "returnValue"].map(|name| scan.col_if(full, name));
+        let mut names: HashMap<u32, u32> = HashMap::new();
+        let mut last = None;
+        let tally = scan.run(|row| {
+            let (Some(cbid), Some(start_ns)) = (row.id(cbid), row.int(start)) else { return false };
+            let pid = row.id(process);
+            let process = match last {
+                Some((last_pid, process)) if last_pid == pid => process,
+                _ => r.process(pid),
+            };
+            last = Some((pid, process));
+            let name_id = *names.entry(cbid).or_insert_with(|| match cupti::api_name(domain, cbid) {
+                Some(name) => r.sink.name(name.as_bytes()),
+                None => {
+                    unknown += 1;
+                    let domain = if domain == cupti::RUNTIME { "runtime" } else { "driver" };
+                    r.sink.name(format!("{domain}_cbid_{cbid}").as_bytes())
+                }
+            });
+            let call = ApiRow {
+                start_ns,
+                duration_ns: duration(start_ns, row.int(end)),
+                domain,
+                cbid,
+                name_id,
+                // nvprof stores the low 32 bits of a pthread id, signed.
+                tid: row.id_or_0(thread),
+                correlation: u64::from(row.id_or_0(correlation)),
+                result: row.id(result),
+            };
+            r.sink.push(process, call);
+            true
+        });
+        r.close(tally);
+    }
+    if unknown > 0 {
+        let path = r.path.display();
+        r.sink.note(
+            "unknown-calls",
+            format!("{path}: {unknown} API functions are newer than this gpuprof and are shown by number"),
+        );
+    }
+}

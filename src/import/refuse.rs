@@ -1,0 +1,134 @@
+//! Files that nobody here reads, though people take them for profiles: what they are and what to do about it.
+
+use super::{GZIP_MAGIC, Head, SQLITE_MAGIC, nvvp_session};
+use crate::error::Error;
+
+/// One kind of file that is refused.
+struct Refusal {
+    is: fn(&Head) -> bool,
+    what: &'static str,
+    remedy: &'static str,
+}
+
+const EXPORT: &str = "run `nsys export --type sqlite FILE` and open what it writes";
+
+/// All kinds, special ones first.
+static REFUSALS: &[Refusal] = &[
+    Refusal {
+        is: |head| head.raw.is_empty(),
+        what: "the file is empty",
+        remedy: "the program that should have written it may have been stopped: run it again",
+    },
+    Refusal {
+        is: |head| head.raw.starts_with(b"version https://git-lfs"),
+        what: "a Git LFS pointer, not the file it stands for",
+        remedy: "run `git lfs pull` to fetch the file",
+    },
+    Refusal {
+        is: |head| head.raw.starts_with(&[0, 4, 0, 0, 4, 0, 0, 0, 1, 4, 0, 0]),
+        what: "a profile of nvprof of CUDA 5 or older, whose format was never published",
+        remedy: "record it again with nvprof of CUDA 8 or later, nsys or gpuprof",
+    },
+    Refusal {
+        is: |head| nvvp_session::session_version(&head.text).is_some(),
+        what: "a Visual Profiler session of CUDA 5 or older, whose timeline is in a format that was never published",
+        remedy: "record it again with nvprof of CUDA 8 or later, nsys or gpuprof",
+    },
+    Refusal {
+        is: |head| head.raw.starts_with(SQLITE_MAGIC) && head.sqlite_tables().is_empty(),
+        what: "an SQLite database without a table that can be read",
+        remedy: "it may be cut off or damaged: copy or export it again",
+    },
+    Refusal {
+        is: |head| head.text.starts_with(SQLITE_MAGIC),
+        what: "an SQLite database, but of neither nvprof (it has no table StringTable) nor nsys (no table StringIds)",
+        remedy: "export the report again with `nsys export --type sqlite`, without `--tables`",
+    },
+    Refusal {
+        is: |head| head.text.len() >= 16 && head.text[..16].iter().all(|&byte| byte == 0),
+        what: "not a database: zeros stand where it should say what it is",
+        remedy: "the file was damaged when it was written or copied: copy or export it again",
+    },
+    Refusal {
+        is: |head| head.raw.starts_with(b"NVR\0"),
+        what: "a Nsight Compute report, which holds counters of single kernels and no timeline",
+        remedy: "open it with `ncu --import FILE`",
+    },
+    Refusal {
+        is: is_pprof,
+        what: "a pprof profile, which holds samples of CPU stacks and no GPU work",
+        remedy: "open it with `go tool pprof FILE`",
+    },
+    Refusal {
+        is: is_nvprof_text,
+        what: "the printed output of nvprof; this version of gpuprof reads what `nvprof -o FILE` writes",
+        remedy: "open that file if there is one",
+    },
+    Refusal {
+        is: is_nsys_csv,
+        what: "a table printed by `nsys stats`; this version of gpuprof reads the report it was made from",
+        remedy: EXPORT,
+    },
+    Refusal {
+        is: |head| has_extension(head, &["nsys-rep", "qdrep"]),
+        what: "a Nsight Systems report, whose format is not published",
+        remedy: EXPORT,
+    },
+    Refusal {
+        is: |head| has_extension(head, &["qdstrm"]),
+        what: "a raw stream of Nsight Systems, which did not become a report",
+        remedy: "run nsys's `QdstrmImporter -i FILE`, then `nsys export --type sqlite` on the report",
+    },
+    Refusal {
+        is: |head| head.raw.starts_with(b"PK\x03\x04"),
+        what: "a zip archive",
+        remedy: "unpack it and open the files in it",
+    },
+    Refusal {
+        is: |head| head.raw.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) || head.raw.starts_with(b"\xfd7zXZ\0"),
+        what: "an archive packed with zstd or xz",
+        remedy: "unpack it with `zstd -d` or `xz -d` and open the file in it",
+    },
+    Refusal {
+        is: |head| head.raw.starts_with(&GZIP_MAGIC) && head.text.is_empty(),
+        what: "a gzip archive that cannot be unpacked",
+        remedy: "it may be cut off or damaged: copy it again",
+    },
+];
+
+/// Why this file is not read and what to do, if it is of a kind that is known; to be asked after every importer.
+pub fn refusal(head: &Head) -> Option<Error> {
+    let refusal = REFUSALS.iter().find(|refusal| (refusal.is)(head))?;
+    Some(Error::at(&head.path, refusal.what).remedy(refusal.remedy))
+}
+
+/// A packed protocol buffer whose first field is pprof's list of value types.
+fn is_pprof(head: &Head) -> bool {
+    head.raw.starts_with(&GZIP_MAGIC) && matches!(head.text[..], [0x0a, 2..=12, 0x08, ..])
+}
+
+/// The front of the file as lines.
+fn lines(head: &Head) -> impl Iterator<Item = &[u8]> {
+    head.text.split(|&byte| byte == b'\n').take(200)
+}
+
+/// `==1234== Profiling result:` or `======== Profiling result:`, in text and CSV alike.
+fn is_nvprof_text(head: &Head) -> bool {
+    lines(head).any(|line| {
+        let Some(rest) = line.strip_prefix(b"==") else { return false };
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        line.starts_with(b"======== ") || (digits > 0 && rest[digits..].starts_with(b"== "))
+    })
+}
+
+/// A header line of `nsys stats --format csv`.
+fn is_nsys_csv(head: &Head) -> bool {
+    let heads: [&[u8]; 4] = [b"Time (%),", b"Time(%),", b"Start (ns),", b"Start(ns),"];
+    lines(head).take(20).any(|line| heads.iter().any(|start| line.starts_with(start)))
+}
+
+/// The name decides nothing here: everything that is known by its content was tried before.
+fn has_extension(head: &Head, extensions: &[&str]) -> bool {
+    let extension = head.path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| extensions.iter().any(|known| known.eq_ignore_ascii_case(extension)))
+}

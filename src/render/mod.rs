@@ -1,0 +1,3 @@
+//! Text for people and machines from typed tables.
+
+pub mod table;

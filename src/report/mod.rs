@@ -1,0 +1,96 @@
+//! Laying rows out: as nvprof printed them ([`nvprof`]), or as typed tables under the names of nsys's reports.
+//!
+//! A new view is one file in `views/` and one line in [`VIEWS`]; its name in `--view`, in help and in error messages
+//! follows from there.
+
+use crate::analysis::labels::Labels;
+use crate::error::{Error, Result};
+use crate::render::table::Table;
+use crate::trace::frames::Frames;
+use crate::trace::select::Filter;
+use crate::trace::sink::Need;
+use trace_format::tables::ShapeRow;
+
+pub mod nvprof;
+pub mod views;
+
+pub use views::VIEWS;
+
+/// What a view works on.
+pub struct Context<'a> {
+    /// The open traces.
+    pub frames: &'a Frames,
+    /// Their printed names.
+    pub labels: &'a Labels<'a>,
+    /// Which rows take part.
+    pub filter: &'a Filter,
+    /// What stood behind the view's name, e.g. `base` for `cuda_gpu_kern_sum:base`.
+    pub arguments: Vec<String>,
+}
+
+/// One named table that can be made from any trace.
+pub trait View: Sync {
+    /// The name nsys gives it, e.g. `cuda_gpu_kern_sum`.
+    fn name(&self) -> &'static str;
+    /// Older names that mean the same, e.g. `gpukernsum`.
+    fn aliases(&self) -> &'static [&'static str] {
+        &[]
+    }
+    /// The title, e.g. `CUDA GPU Kernel Summary`.
+    fn title(&self) -> &'static str;
+    /// What has to be read for it.
+    fn need(&self) -> Need;
+    /// Arguments that may follow the name after colons.
+    fn arguments(&self) -> &'static [&'static str] {
+        &[]
+    }
+    /// Makes the table.
+    ///
+    /// # Errors
+    /// A part of a file that cannot be read.
+    fn table(&self, context: &Context) -> Result<Table>;
+}
+
+/// Finds the view that `text` names, with its arguments: `cuda_gpu_kern_sum:base`.
+///
+/// # Errors
+/// An unknown name or argument; the error lists the known ones.
+pub fn find_view(text: &str) -> Result<(&'static dyn View, Vec<String>)> {
+    let mut parts = text.split(':');
+    let name = parts.next().unwrap_or_default();
+    let known = VIEWS.iter().find(|view| view.name() == name || view.aliases().contains(&name));
+    let Some(view) = known else {
+        let names: Vec<&str> = VIEWS.iter().map(|view| view.name()).collect();
+        return Err(Error::new(format!("--view: unknown view \"{name}\"")).remedy(&format!("known are {}", names.join(", "))));
+    };
+    let arguments: Vec<String> = parts.map(str::to_owned).collect();
+    for argument in &arguments {
+        let key = argument.split('=').next().unwrap_or_default();
+        if !view.arguments().contains(&key) {
+            let known = match view.arguments() {
+                [] => "it takes none".to_owned(),
+                some => format!("known are {}", some.join(", ")),
+            };
+            return Err(Error::new(format!("--view {}: unknown argument \"{argument}\"", view.name())).remedy(&known));
+        }
+    }
+    Ok((*view, arguments))
+}
+
+impl nvprof::Labels for Labels<'_> {
+    fn kernel(&self, shape: u32) -> &str {
+        Labels::kernel(self, shape)
+    }
+    fn shape(&self, shape: u32) -> Option<&ShapeRow> {
+        Labels::shape(self, shape)
+    }
+    fn api(&self, name: u32) -> &str {
+        Labels::api(self, name)
+    }
+    fn text(&self, name: u32) -> &str {
+        Labels::text(self, name)
+    }
+    fn device(&self, process: u32, device: u32) -> &str {
+        Labels::device(self, process, device)
+    }
+}

@@ -1,0 +1,267 @@
+//! The summary table: sections one under the other with one header, rows by falling total.
+
+use std::fmt::Write as _;
+use std::io;
+
+use crate::analysis::summary::SummaryRow;
+
+use super::fmt::{self, TIME, TimeUnit, Unit};
+use super::{Options, messages};
+
+/// One section of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Section<'a> {
+    /// Its name, without the colon of the text form.
+    pub label: &'a str,
+    /// Its rows, in the order of [`crate::analysis::summary::Summary`].
+    pub rows: &'a [SummaryRow],
+    /// The line that stands for it when it has no rows; empty: nothing does.
+    pub empty: &'static str,
+}
+
+impl<'a> Section<'a> {
+    /// Kernels, copies and fills.
+    pub fn gpu(rows: &'a [SummaryRow]) -> Section<'a> {
+        Section { label: "GPU activities", rows, empty: messages::NO_KERNELS }
+    }
+
+    /// Runtime and driver calls.
+    pub fn api(rows: &'a [SummaryRow]) -> Section<'a> {
+        Section { label: "API calls", rows, empty: messages::NO_API }
+    }
+
+    /// OpenACC regions next to other sections: left out when there are none.
+    pub fn openacc(rows: &'a [SummaryRow], inclusive: bool) -> Section<'a> {
+        Section { label: if inclusive { "OpenACC (incl)" } else { "OpenACC (excl)" }, rows, empty: "" }
+    }
+
+    /// OpenACC regions alone, as `--print-openacc-summary` asks for: says so when there are none.
+    pub fn openacc_only(rows: &'a [SummaryRow], inclusive: bool) -> Section<'a> {
+        Section { empty: messages::NO_OPENACC, ..Section::openacc(rows, inclusive) }
+    }
+
+    /// OpenMP regions.
+    pub fn openmp(rows: &'a [SummaryRow], inclusive: bool) -> Section<'a> {
+        Section { label: if inclusive { "OpenMP (incl)" } else { "OpenMP (excl)" }, rows, empty: "" }
+    }
+}
+
+/// The four columns of times.
+const TIMES: usize = 4;
+
+/// Writes the table. The header comes with the first section that has rows, so that messages about empty ones
+/// before it stand above the header.
+pub fn write(out: &mut dyn io::Write, sections: &[Section], options: &Options) -> io::Result<()> {
+    let units = column_units(sections, options);
+    let mut headed = false;
+    let mut line = String::new();
+    for section in sections {
+        if section.rows.is_empty() {
+            if !section.empty.is_empty() {
+                writeln!(out, "{}", section.empty)?;
+            }
+            continue;
+        }
+        if !headed {
+            headed = true;
+            let head = if options.csv { csv_head(&units) } else { text_head(&units) };
+            out.write_all(head.as_bytes())?;
+        }
+        let total: u128 = section.rows.iter().map(|r| r.stats.total_ns).sum();
+        for (i, row) in section.rows.iter().enumerate() {
+            line.clear();
+            if options.csv {
+                push_csv_row(&mut line, section.label, row, total, &units);
+            } else {
+                push_text_row(&mut line, if i == 0 { section.label } else { "" }, row, total, &units);
+            }
+            out.write_all(line.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+/// One unit per column, or `None` where each cell has its own.
+type Units = Option<[&'static Unit; TIMES]>;
+
+/// A column's unit suits its largest value in the first section that has rows; the others follow, however badly
+/// it suits them.
+fn column_units(sections: &[Section], options: &Options) -> Units {
+    if let Some(fixed) = options.unit.fixed() {
+        return Some([fixed; TIMES]);
+    }
+    if !options.csv && options.unit == TimeUnit::Auto {
+        return None;
+    }
+    let mut largest = [0.0; TIMES];
+    if let Some(first) = sections.iter().find(|s| !s.rows.is_empty()) {
+        for row in first.rows {
+            for (max, value) in largest.iter_mut().zip(times(row)) {
+                *max = f64::max(*max, value);
+            }
+        }
+    }
+    Some(largest.map(|max| fmt::suited(max, &TIME)))
+}
+
+/// Total, mean, minimum, maximum in nanoseconds. The mean is a whole number, rounded down.
+fn times(row: &SummaryRow) -> [f64; TIMES] {
+    let stats = &row.stats;
+    let min = if stats.count == 0 { 0 } else { stats.min_ns };
+    [stats.total_ns as f64, stats.floor_mean_ns() as f64, min as f64, stats.max_ns as f64]
+}
+
+fn text_head(units: &Units) -> String {
+    let mut head = String::new();
+    push_columns(&mut head, ["Type", "Time(%)", "Time", "Calls", "Avg", "Min", "Max"]);
+    head.push_str("Name\n");
+    if let Some([time, avg, min, max]) = units {
+        push_columns(&mut head, ["", "%", time.name, "", avg.name, min.name, max.name]);
+        head.truncate(head.trim_end().len());
+        head.push('\n');
+    }
+    head
+}
+
+fn push_columns(line: &mut String, cells: [&str; 7]) {
+    let [kind, percent, time, calls, avg, min, max] = cells;
+    let _ = write!(line, "{kind:>16}  {percent:>7}  {time:>8}  {calls:>8}  {avg:>8}  {min:>8}  {max:>8}  ");
+}
+
+fn push_text_row(line: &mut String, label: &str, row: &SummaryRow, total: u128, units: &Units) {
+    let label = if label.is_empty() { String::new() } else { format!("{label}:") };
+    // With one unit per column the sign is in the row of units.
+    let percent = fmt::percent(row.stats.total_ns, total) + if units.is_some() { "" } else { "%" };
+    let values = times(row);
+    let cells: [String; TIMES] = std::array::from_fn(|i| match units {
+        None => fmt::time(values[i], 8),
+        Some(units) => {
+            let mut cell = String::new();
+            fmt::push_in_unit(&mut cell, values[i], units[i], 8);
+            cell
+        }
+    });
+    let calls = row.stats.count.to_string();
+    push_columns(line, [&label, &percent, &cells[0], &calls, &cells[1], &cells[2], &cells[3]]);
+    // The Name column is as wide as its title.
+    let _ = writeln!(line, "{:>4}", row.name);
+}
+
+fn csv_head(units: &Units) -> String {
+    let [time, avg, min, max] = units.map_or([""; TIMES], |u| u.map(|u| u.name));
+    format!(
+        "\"Type\",\"Time(%)\",\"Time\",\"Calls\",\"Avg\",\"Min\",\"Max\",\"Name\"\n,%,{time},,{avg},{min},{max},\n"
+    )
+}
+
+fn push_csv_row(line: &mut String, label: &str, row: &SummaryRow, total: u128, units: &Units) {
+    let units = units.unwrap_or([&TIME[0]; TIMES]);
+    let values = times(row);
+    fmt::push_quoted(line, label);
+    let _ = write!(line, ",{:.6},", fmt::share(row.stats.total_ns, total));
+    fmt::push_csv(line, values[0], units[0]);
+    let _ = write!(line, ",{}", row.stats.count);
+    for i in 1..TIMES {
+        line.push(',');
+        fmt::push_csv(line, values[i], units[i]);
+    }
+    line.push(',');
+    fmt::push_quoted(line, &row.name);
+    line.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::stats::{Stats, Wanted};
+
+    fn row(name: &str, durations: &[i64]) -> SummaryRow {
+        let mut stats = Stats::default();
+        durations.iter().for_each(|&d| stats.add(d, Wanted::default()));
+        SummaryRow { name: name.to_owned(), stats }
+    }
+
+    fn print(sections: &[Section], csv: bool, unit: TimeUnit) -> String {
+        let mut out = Vec::new();
+        write(&mut out, sections, &Options { csv, unit, origin_ns: None }).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    fn two() -> (Vec<SummaryRow>, Vec<SummaryRow>) {
+        let gpu = vec![row("f(int, float*)", &[1_660_166, 896, 131_810]), row("[CUDA memset]", &[3_507])];
+        (gpu, vec![row("cudaMalloc", &[246_222_783])])
+    }
+
+    #[test]
+    fn text_has_one_header_and_a_label_per_section() {
+        let (gpu, api) = two();
+        assert_eq!(
+            print(&[Section::gpu(&gpu), Section::api(&api), Section::openacc(&[], false)], false, TimeUnit::Auto),
+            &"
+            Type  Time(%)      Time     Calls       Avg       Min       Max  Name
+ GPU activities:   99.80%  1.7929ms         3  597.62us     896ns  1.6602ms  f(int, float*)
+                    0.20%  3.5070us         1  3.5070us  3.5070us  3.5070us  [CUDA memset]
+      API calls:  100.00%  246.22ms         1  246.22ms  246.22ms  246.22ms  cudaMalloc
+"[1..]
+        );
+    }
+
+    #[test]
+    fn one_unit_per_column_suits_the_first_section() {
+        let (gpu, api) = two();
+        assert_eq!(
+            print(&[Section::gpu(&gpu), Section::api(&api)], false, TimeUnit::Col),
+            &"
+            Type  Time(%)      Time     Calls       Avg       Min       Max  Name
+                        %        ms                  us        us        ms
+ GPU activities:    99.80  1.792872         3  597.6240  0.896000  1.660166  f(int, float*)
+                     0.20  3.51e-03         1  3.507000  3.507000  3.51e-03  [CUDA memset]
+      API calls:   100.00  246.2228         1  2.46e+05  2.46e+05  246.2228  cudaMalloc
+"[1..]
+        );
+        assert_eq!(
+            print(&[Section::gpu(&gpu), Section::api(&api)], true, TimeUnit::Auto),
+            "\
+\"Type\",\"Time(%)\",\"Time\",\"Calls\",\"Avg\",\"Min\",\"Max\",\"Name\"
+,%,ms,,us,us,ms,
+\"GPU activities\",99.804774,1.792872,3,597.624000,0.896000,1.660166,\"f(int, float*)\"
+\"GPU activities\",0.195226,0.003507,1,3.507000,3.507000,0.003507,\"[CUDA memset]\"
+\"API calls\",100.000000,246.222783,1,246222.783000,246222.783000,246.222783,\"cudaMalloc\"
+"
+        );
+    }
+
+    #[test]
+    fn a_forced_unit_holds_for_all() {
+        let (gpu, _) = two();
+        assert_eq!(
+            print(&[Section::gpu(&gpu)], false, TimeUnit::Ns),
+            &"
+            Type  Time(%)      Time     Calls       Avg       Min       Max  Name
+                        %        ns                  ns        ns        ns
+ GPU activities:    99.80  1.79e+06         3  5.98e+05       896  1.66e+06  f(int, float*)
+                     0.20  3.51e+03         1  3.51e+03  3.51e+03  3.51e+03  [CUDA memset]
+"[1..]
+        );
+        assert!(print(&[Section::gpu(&gpu)], true, TimeUnit::Ns).contains(",597624.000000,896,1660166.000000,"));
+    }
+
+    #[test]
+    fn empty_sections_speak_above_the_header_or_below_the_rows() {
+        let (gpu, api) = two();
+        let print = |sections: &[Section]| print(sections, false, TimeUnit::Auto);
+        assert!(print(&[Section::gpu(&[]), Section::api(&api)]).starts_with("No kernels were profiled.\n      "));
+        assert!(print(&[Section::gpu(&gpu), Section::api(&[])]).ends_with("\nNo API activities were profiled.\n"));
+        assert_eq!(
+            print(&[Section::gpu(&[]), Section::api(&[])]),
+            "No kernels were profiled.\nNo API activities were profiled.\n"
+        );
+        assert_eq!(print(&[Section::openacc_only(&[], false)]), "No OpenACC activities were profiled.\n");
+    }
+
+    #[test]
+    fn short_names_are_as_wide_as_their_title() {
+        let rows = [row("ab", &[1])];
+        assert!(print(&[Section::gpu(&rows)], false, TimeUnit::Auto).ends_with("1ns    ab\n"));
+    }
+}

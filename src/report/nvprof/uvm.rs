@@ -1,0 +1,123 @@
+//! The unified memory section, after the summary.
+
+use std::fmt::Write as _;
+use std::io;
+
+use crate::analysis::uvm::{UvmEvent, UvmProfile, UvmTotals};
+
+use super::fmt::{self, SIZE, TIME};
+use super::messages::Prefix;
+use super::{Labels, Options, device_label};
+
+/// Writes the section; nothing if no unified memory was used.
+///
+/// nvprof's own CSV is broken here and not copied: its total time is always `0.000000` and the count of fault groups
+/// stands in the column of total sizes. Ours has both where the header says.
+pub fn write(
+    out: &mut dyn io::Write,
+    profile: &UvmProfile,
+    labels: &dyn Labels,
+    prefix: Prefix,
+    options: &Options,
+) -> io::Result<()> {
+    if profile.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    writeln!(out, "{prefix}Unified Memory profiling result:")?;
+    if options.csv && !profile.devices.is_empty() {
+        out.write_all(
+            b"\"Device\",\"Count\",\"Avg Size\",\"Min Size\",\"Max Size\",\"Total Size\",\"Total Time\",\"\"\n",
+        )?;
+    }
+    for (&(process, device), events) in &profile.devices {
+        let device = device_label(labels, process, device);
+        if !options.csv {
+            writeln!(out, "Device \"{device}\"")?;
+            out.write_all(b"   Count  Avg Size  Min Size  Max Size  Total Size  Total Time  Name\n")?;
+        }
+        for (&event, totals) in events {
+            let line =
+                if options.csv { csv_row(&device, event, totals) } else { text_row(event, totals, options) };
+            out.write_all(line.as_bytes())?;
+        }
+    }
+    for (what, count) in [
+        ("CPU Page faults", profile.cpu_faults),
+        ("CPU thrashes", profile.cpu_thrashes),
+        ("CPU throttles", profile.cpu_throttles),
+        ("remote mappings to CPU", profile.remote_maps_to_cpu),
+        ("remote mappings from CPU", profile.remote_maps_from_cpu),
+    ] {
+        if count > 0 {
+            writeln!(out, "Total {what}: {count}")?;
+        }
+    }
+    Ok(())
+}
+
+/// Sizes and times name their unit whatever `-u` says; a forced unit holds for the times.
+fn text_row(event: UvmEvent, totals: &UvmTotals, options: &Options) -> String {
+    let dash = || "-".to_owned();
+    let size = |bytes: f64, width| if event.has_bytes() { fmt::size(bytes, width) } else { dash() };
+    let time = totals.total_ns.map_or_else(dash, |ns| match options.unit.fixed() {
+        None => fmt::time(ns as f64, 10),
+        Some(unit) => {
+            let mut cell = String::new();
+            fmt::push_in_unit(&mut cell, ns as f64, unit, 10 - unit.name.len());
+            cell + unit.name
+        }
+    });
+    format!(
+        "{:>8}  {:>8}  {:>8}  {:>8}  {:>10}  {time:>10}  {}\n",
+        totals.count,
+        size(totals.mean_bytes() as f64, 8),
+        size(totals.min_bytes as f64, 8),
+        size(totals.max_bytes as f64, 8),
+        size(totals.total_bytes as f64, 10),
+        name(event),
+    )
+}
+
+fn csv_row(device: &str, event: UvmEvent, totals: &UvmTotals) -> String {
+    let mut line = String::new();
+    fmt::push_quoted(&mut line, device);
+    let _ = write!(line, ",{}", totals.count);
+    let sizes = [
+        totals.mean_bytes() as f64,
+        totals.min_bytes as f64,
+        totals.max_bytes as f64,
+        totals.total_bytes as f64,
+    ];
+    let with_unit = |line: &mut String, value, scale| {
+        let unit = fmt::suited(value, scale);
+        fmt::push_csv(line, value, unit);
+        line.push_str(unit.name);
+    };
+    for bytes in sizes {
+        line.push(',');
+        if event.has_bytes() {
+            with_unit(&mut line, bytes, &SIZE);
+        }
+    }
+    line.push(',');
+    if let Some(ns) = totals.total_ns {
+        with_unit(&mut line, ns as f64, &TIME);
+    }
+    let _ = writeln!(line, ",\"{}\"", name(event));
+    line
+}
+
+/// The names of nvprof 9 and later. Those of throttles and of copies between devices were never seen in its output.
+fn name(event: UvmEvent) -> &'static str {
+    match event {
+        UvmEvent::HostToDevice => "Host To Device",
+        UvmEvent::DeviceToHost => "Device To Host",
+        UvmEvent::DeviceToDevice => "Device To Device",
+        UvmEvent::GpuFaultGroups => "Gpu page fault groups",
+        UvmEvent::Thrashes => "Memory thrashes",
+        UvmEvent::Throttles => "Memory throttles",
+        UvmEvent::RemoteMapFromDevice => "Remote mapping from device",
+        UvmEvent::RemoteMapToDevice => "Remote mapping to device",
+    }
+}

@@ -1,0 +1,129 @@
+//! One decoded piece of a table, as a Polars frame with typed, null-aware access to its columns.
+
+use polars::prelude::*;
+use polars_arrow::bitmap::Bitmap;
+use trace_format::columns::{self, Values};
+
+/// Some rows of one table of one process.
+///
+/// Columns that are null in every row are absent from `frame`; the accessors return an empty column for them, whose
+/// every row is null.
+pub struct Batch {
+    /// Ordinal of the process the rows belong to.
+    pub process: u32,
+    /// What to add to times to get Unix nanoseconds (or 0 for a trace without an epoch).
+    pub offset_ns: i64,
+    /// Number of rows.
+    pub rows: usize,
+    /// The columns that were asked for and are not all null.
+    pub frame: DataFrame,
+    /// Which rows are selected; `None`: all.
+    pub selected: Option<Vec<u32>>,
+}
+
+/// A column of fixed-size values of a [`Batch`].
+#[derive(Clone, Copy)]
+pub struct Col<'a, T> {
+    values: &'a [T],
+    validity: Option<&'a Bitmap>,
+}
+
+impl<'a, T: Copy> Col<'a, T> {
+    const ABSENT: Self = Col { values: &[], validity: None };
+
+    /// The value of row `i`; `None` where it is null.
+    #[inline]
+    pub fn get(&self, i: usize) -> Option<T> {
+        let value = *self.values.get(i)?;
+        match self.validity {
+            Some(bits) if !bits.get_bit(i) => None,
+            _ => Some(value),
+        }
+    }
+
+    /// All values as a slice if no row is null: what fast paths loop over.
+    #[inline]
+    pub fn all_valid(&self) -> Option<&'a [T]> {
+        (self.validity.is_none() && !self.values.is_empty()).then_some(self.values)
+    }
+}
+
+macro_rules! accessor {
+    ($name:ident, $ty:ty, $get:ident) => {
+        #[doc = concat!("The column `name`, whose registry type is ", stringify!($ty), ".")]
+        pub fn $name(&self, name: &str) -> Col<'_, $ty> {
+            let Ok(column) = self.frame.column(name) else { return Col::ABSENT };
+            let Some(array) = column.as_series().and_then(|s| s.$get().ok()).and_then(|ca| ca.downcast_iter().next())
+            else {
+                return Col::ABSENT;
+            };
+            Col { values: array.values().as_slice(), validity: array.validity().filter(|v| v.unset_bits() > 0) }
+        }
+    };
+}
+
+impl Batch {
+    accessor!(u32, u32, u32);
+    accessor!(u64, u64, u64);
+    accessor!(i64, i64, i64);
+    accessor!(f64, f64, f64);
+
+    /// Calls `each` with every selected row.
+    #[inline]
+    pub fn for_each_row(&self, mut each: impl FnMut(usize)) {
+        match &self.selected {
+            None => (0..self.rows).for_each(each),
+            Some(rows) => rows.iter().for_each(|&i| each(i as usize)),
+        }
+    }
+
+    /// Number of selected rows.
+    pub fn selected_rows(&self) -> usize {
+        self.selected.as_ref().map_or(self.rows, Vec::len)
+    }
+}
+
+/// The frame for a batch that an importer built; columns that are all null are left out.
+pub fn to_frame(batch: columns::Batch) -> PolarsResult<DataFrame> {
+    let rows = batch.rows;
+    let mut out = Vec::new();
+    for (spec, column) in batch.table.columns.iter().zip(batch.columns) {
+        if rows > 0 && column.is_all_null() {
+            continue;
+        }
+        let validity = column.validity.map(|v| v.into_iter().collect::<Bitmap>());
+        let name = PlSmallStr::from_static(spec.name);
+        macro_rules! primitive {
+            ($values:expr, $ty:ty) => {
+                ChunkedArray::<$ty>::from_vec_validity(name, $values, validity).into_series()
+            };
+        }
+        let series = match column.values {
+            Values::U32(v) => primitive!(v, UInt32Type),
+            Values::U64(v) => primitive!(v, UInt64Type),
+            Values::I64(v) => primitive!(v, Int64Type),
+            Values::F64(v) => primitive!(v, Float64Type),
+            Values::Bool(v) => {
+                let masked = v.into_iter().enumerate();
+                let cells = masked.map(|(i, b)| validity.as_ref().is_none_or(|bits| bits.get_bit(i)).then_some(b));
+                cells.collect::<BooleanChunked>().with_name(name).into_series()
+            }
+            Values::Bytes(v) => {
+                let valid = |i: usize| validity.as_ref().is_none_or(|bits| bits.get_bit(i));
+                let cells = (0..v.len()).map(|i| valid(i).then(|| v.get(i)));
+                cells.collect::<BinaryChunked>().with_name(name).into_series()
+            }
+        };
+        out.push(Column::from(series));
+    }
+    DataFrame::new(rows, out)
+}
+
+/// Replaces the ids in column `name` by `map[id]`; ids beyond the map become `missing`.
+pub fn remap_ids(frame: &mut DataFrame, name: &str, map: &[u32], missing: u32) -> PolarsResult<()> {
+    let Ok(column) = frame.column(name) else { return Ok(()) };
+    let ids = column.u32()?;
+    let mapped = ids.apply_values(|id| map.get(id as usize).copied().unwrap_or(missing));
+    frame.with_column(mapped.into_column())?;
+    Ok(())
+}

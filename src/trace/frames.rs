@@ -1,0 +1,382 @@
+//! All open traces as one: what they define, and their rows in parallel batches.
+
+use super::batch::{self, Batch};
+use super::inputs::{self, InputFile};
+use super::names::{Names, Shapes};
+use super::native::NativeFile;
+use super::select::Filter;
+use super::sink::{Need, Note, ProcessInfo, Sink};
+use crate::error::{Error, Result};
+use crate::import::{self, Head};
+use polars::prelude::*;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use trace_format::schema::{TableSpec, Unit};
+use trace_format::tables::{self, DeviceRow};
+
+/// One recorded process.
+#[derive(Clone, Debug)]
+pub struct Process {
+    /// Who it is.
+    pub info: ProcessInfo,
+    /// The file it was read from.
+    pub path: PathBuf,
+}
+
+/// One opened file.
+#[derive(Clone, Debug)]
+pub struct OpenedFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it is and which version of what wrote it.
+    pub origin: String,
+    /// Ordinals of its processes.
+    pub processes: std::ops::Range<u32>,
+}
+
+/// Where some rows of a table are.
+enum Part {
+    /// Read by an importer and kept.
+    Kept { process: u32, table: &'static TableSpec, frame: DataFrame },
+    /// A frame of a native file, decoded when asked for.
+    Native { file: usize, frame: usize, table: &'static TableSpec },
+}
+
+impl Part {
+    fn table(&self) -> &'static TableSpec {
+        match self {
+            Part::Kept { table, .. } | Part::Native { table, .. } => table,
+        }
+    }
+}
+
+/// All open traces.
+///
+/// `process` numbers in rows are ordinals in path order. Times are made Unix nanoseconds by adding each process's
+/// constant offset ([`Frames::offset_ns`]); a trace without an epoch stays relative.
+#[derive(Default)]
+pub struct Frames {
+    /// Names of everything, shared by all files.
+    pub names: Names,
+    /// Launch shapes, shared by all files.
+    pub shapes: Shapes,
+    /// The processes, by ordinal.
+    pub processes: Vec<Process>,
+    /// The files, in path order.
+    pub files: Vec<OpenedFile>,
+    /// Devices: process ordinal and row, in process and device order. Names are ids into `names`.
+    pub devices: Vec<(u32, DeviceRow)>,
+    /// What is partial or remarkable, in the order in which it was met.
+    pub notes: Vec<Note>,
+    parts: Vec<Part>,
+    natives: Vec<NativeFile>,
+}
+
+impl Frames {
+    /// Opens everything that `paths` name; see [`inputs::expand`].
+    ///
+    /// # Errors
+    /// A named file that cannot be used; no trace at all among files found in folders and by globs.
+    pub fn open(paths: &[PathBuf], need: &Need) -> Result<Frames> {
+        let files = inputs::expand(paths)?;
+        let mut frames = Frames::default();
+        let mut skipped = Vec::new();
+        for file in &files {
+            if let Some(reason) = frames.open_file(file, need)? {
+                skipped.push(reason);
+            }
+        }
+        if frames.files.is_empty() {
+            let places: Vec<String> = paths.iter().map(|p| p.display().to_string()).collect();
+            let mut error = Error::nothing(format!("{}: no trace found among {} files", places.join(", "), files.len()));
+            if let Some(first) = skipped.first() {
+                error = error.remedy(&format!("the first that was passed over: {first}"));
+            }
+            return Err(error);
+        }
+        frames.collect_devices()?;
+        Ok(frames)
+    }
+
+    /// Opens one file. `Ok(Some(reason))`: it is no trace, or a broken one, and was not asked for by name.
+    fn open_file(&mut self, file: &InputFile, need: &Need) -> Result<Option<String>> {
+        let outcome = self.read_file(&file.path, need);
+        match outcome {
+            Ok(()) => Ok(None),
+            Err(error) if file.named => Err(error),
+            Err(error) => {
+                // Logs and checkpoints lie beside traces; only what claims to be a trace deserves a remark.
+                if Head::read(&file.path).is_ok_and(|head| import::claims_to_be_a_trace(&head)) {
+                    self.notes.push(Note { code: "unreadable-file", text: error.to_string() });
+                }
+                Ok(Some(error.to_string()))
+            }
+        }
+    }
+
+    fn read_file(&mut self, path: &Path, need: &Need) -> Result<()> {
+        let head = Head::read(path)?;
+        if NativeFile::sniff(&head) {
+            let first = self.processes.len() as u32;
+            let native = NativeFile::open(path, first, &mut self.names, &mut self.shapes, &mut self.notes)?;
+            self.processes.push(Process { info: native.info.clone(), path: path.to_owned() });
+            let file = self.natives.len();
+            for (frame, table) in native.frames() {
+                self.parts.push(Part::Native { file, frame, table });
+            }
+            self.files.push(OpenedFile {
+                path: path.to_owned(),
+                origin: native.origin.clone(),
+                processes: first..first + 1,
+            });
+            self.natives.push(native);
+            return Ok(());
+        }
+        let importer = import::choose(&head)?;
+        let mut sink = Sink::new(&mut self.names, &mut self.shapes);
+        importer.read(path, need, &mut sink)?;
+        sink.finish();
+        let first = self.processes.len() as u32;
+        let origin = sink.origin;
+        self.notes.append(&mut sink.notes);
+        for process in sink.processes {
+            let ordinal = self.processes.len() as u32;
+            self.processes.push(Process { info: process.info, path: path.to_owned() });
+            for rows in process.batches {
+                let table = rows.table;
+                let frame = batch::to_frame(rows)
+                    .map_err(|e| Error::at(path, format_args!("table {}: {e}", table.name)))?;
+                self.parts.push(Part::Kept { process: ordinal, table, frame });
+            }
+        }
+        self.files.push(OpenedFile {
+            path: path.to_owned(),
+            origin,
+            processes: first..self.processes.len() as u32,
+        });
+        Ok(())
+    }
+
+    /// What to add to times of process `ordinal` to get Unix nanoseconds; 0 if its trace has no epoch.
+    pub fn offset_ns(&self, process: u32) -> i64 {
+        self.processes.get(process as usize).and_then(|p| p.info.unix_offset_ns).unwrap_or(0)
+    }
+
+    /// Everything that is partial or remarkable, what reading rows has found since included.
+    pub fn all_notes(&self) -> Vec<Note> {
+        let mut notes = self.notes.clone();
+        notes.extend(self.natives.iter().flat_map(NativeFile::late_notes));
+        notes
+    }
+
+    /// Rows of `table`, as far as the files say without reading them.
+    pub fn rows(&self, table: &TableSpec) -> u64 {
+        self.parts
+            .iter()
+            .filter(|part| part.table() == table)
+            .map(|part| match part {
+                Part::Kept { frame, .. } => frame.height() as u64,
+                Part::Native { file, frame, .. } => self.natives[*file].frame_rows(*frame),
+            })
+            .sum()
+    }
+
+    /// Folds over all selected rows of `table`, batch by batch, on all threads.
+    ///
+    /// Each thread starts from `make()`, sees some of the batches in no particular order, and its result is merged
+    /// into another's: results must not depend on order. `columns` and whatever the filter needs are decoded,
+    /// nothing else. Memory: one decoded batch per thread.
+    ///
+    /// # Errors
+    /// A part of a file that cannot be read. Damaged frames were noted when the file was opened and are passed over.
+    pub fn fold<A: Send>(
+        &self,
+        table: &'static TableSpec,
+        columns: &[&str],
+        filter: &Filter,
+        make: impl Fn() -> A + Sync,
+        step: impl Fn(&mut A, &Batch) + Sync,
+        merge: impl Fn(&mut A, A) + Sync,
+    ) -> Result<A> {
+        let mut wanted: Vec<&str> = columns.to_vec();
+        wanted.extend(filter.columns(table));
+        wanted.sort_unstable();
+        wanted.dedup();
+        let parts: Vec<&Part> = self.parts.iter().filter(|part| part.table() == table).collect();
+        let next = AtomicUsize::new(0);
+        let results: Mutex<Vec<Result<A>>> = Mutex::new(Vec::new());
+        let work = || {
+            let mut buffer = Vec::new();
+            let mut accumulated = make();
+            let outcome = loop {
+                let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) else { break Ok(accumulated) };
+                match self.decode(part, &wanted, filter, &mut buffer) {
+                    Ok(Some(batch)) => step(&mut accumulated, &batch),
+                    Ok(None) => {}
+                    Err(error) => {
+                        next.store(parts.len(), Ordering::Relaxed);
+                        break Err(error);
+                    }
+                }
+            };
+            results.lock().unwrap_or_else(|e| e.into_inner()).push(outcome);
+        };
+        let threads = rayon::current_num_threads().min(parts.len()).max(1);
+        rayon::scope(|scope| {
+            for _ in 1..threads {
+                scope.spawn(|_| work());
+            }
+            work();
+        });
+        let results = results.into_inner().unwrap_or_else(|e| e.into_inner());
+        let mut merged: Option<A> = None;
+        for result in results {
+            let one = result?;
+            match &mut merged {
+                None => merged = Some(one),
+                Some(all) => merge(all, one),
+            }
+        }
+        Ok(merged.unwrap_or_else(make))
+    }
+
+    fn decode(&self, part: &Part, columns: &[&str], filter: &Filter, buffer: &mut Vec<u8>) -> Result<Option<Batch>> {
+        let (process, frame) = match part {
+            Part::Kept { process, frame, .. } => {
+                if !filter.takes_process(*process) {
+                    return Ok(None);
+                }
+                let present = columns.iter().filter(|c| frame.get_column_index(c).is_some());
+                let chosen = frame.select(present.copied()).map_err(|e| Error::new(e.to_string()))?;
+                // `select` of no columns forgets the height, so rows are counted from the source.
+                (*process, (chosen, frame.height()))
+            }
+            Part::Native { file, frame, table } => {
+                let native = &self.natives[*file];
+                if !filter.takes_process(native.process) {
+                    return Ok(None);
+                }
+                let Some(decoded) = native.decode(*frame, table, columns, buffer) else { return Ok(None) };
+                (native.process, decoded)
+            }
+        };
+        let (frame, rows) = frame;
+        let offset_ns = self.offset_ns(process);
+        let mut batch = Batch { process, offset_ns, rows, frame, selected: None };
+        filter.apply(part.table(), &mut batch);
+        Ok(Some(batch))
+    }
+
+    /// All rows of `table` as a Polars frame, for queries and small traces: holding two columns of 98 M rows already
+    /// takes over 2 GB. Adds `process` (ordinal); times become Unix nanoseconds; every size, count and dimension is
+    /// i64, u32 is left for ids and codes alone, because Polars sums a u32 column in u32 and wraps.
+    ///
+    /// # Errors
+    /// A part of a file that cannot be read.
+    pub fn lazy(&self, table: &'static TableSpec) -> Result<LazyFrame> {
+        let columns: Vec<&str> = table.columns.iter().map(|c| c.name).collect();
+        let everything = Filter::everything();
+        let mut frames = self.fold(
+            table,
+            &columns,
+            &everything,
+            Vec::new,
+            |out: &mut Vec<(u32, PolarsResult<DataFrame>)>, batch| {
+                out.push((batch.process, with_union_schema(table, batch)));
+            },
+            |a, mut b| a.append(&mut b),
+        )?;
+        frames.sort_by_key(|(process, _)| *process);
+        let failed = |e: PolarsError| Error::new(format!("table {}: {e}", table.name));
+        let mut all = empty_frame(table).map_err(failed)?;
+        for (_, frame) in frames {
+            all.vstack_mut(&frame.map_err(failed)?).map_err(failed)?;
+        }
+        Ok(all.lazy())
+    }
+
+    fn collect_devices(&mut self) -> Result<()> {
+        let mut devices = self.fold(
+            &tables::DEVICE,
+            &["device", "name_id", "compute_major", "compute_minor", "multiprocessors", "memory_bytes"],
+            &Filter::everything(),
+            Vec::new,
+            |out: &mut Vec<(u32, DeviceRow)>, batch| {
+                let (device, name) = (batch.u32("device"), batch.u32("name_id"));
+                let (major, minor) = (batch.u32("compute_major"), batch.u32("compute_minor"));
+                let (sms, memory) = (batch.i64("multiprocessors"), batch.i64("memory_bytes"));
+                batch.for_each_row(|i| {
+                    let row = DeviceRow {
+                        device: device.get(i).unwrap_or(0),
+                        name_id: name.get(i).unwrap_or(0),
+                        compute_major: major.get(i),
+                        compute_minor: minor.get(i),
+                        multiprocessors: sms.get(i),
+                        memory_bytes: memory.get(i),
+                        ..Default::default()
+                    };
+                    out.push((batch.process, row));
+                });
+            },
+            |a, mut b| a.append(&mut b),
+        )?;
+        devices.sort_by_key(|(process, row)| (*process, row.device, row.name_id));
+        devices.dedup_by_key(|(process, row)| (*process, row.device));
+        self.devices = devices;
+        Ok(())
+    }
+
+    /// The native files among the open ones.
+    pub fn natives(&self) -> &[NativeFile] {
+        &self.natives
+    }
+
+    /// Name id of the device with this index in this process; 0 if unknown. A file with several processes may
+    /// describe its devices for the first of them only.
+    pub fn device_name_id(&self, process: u32, device: u32) -> u32 {
+        let of = |p: u32| self.devices.iter().find(|(q, row)| *q == p && row.device == device).map(|(_, r)| r.name_id);
+        let file = self.files.iter().find(|f| f.processes.contains(&process));
+        of(process).or_else(|| file?.processes.clone().find_map(of)).unwrap_or(0)
+    }
+}
+
+/// The type a registry column has in `lazy` frames.
+fn lazy_type(column: &trace_format::schema::ColumnSpec) -> DataType {
+    use trace_format::schema::ColumnType;
+    match column.ty {
+        ColumnType::U32 => match column.unit {
+            Unit::Id | Unit::Name | Unit::Shape | Unit::Code => DataType::UInt32,
+            _ => DataType::Int64,
+        },
+        ColumnType::U64 => DataType::UInt64,
+        ColumnType::I64 => DataType::Int64,
+        ColumnType::F64 => DataType::Float64,
+        ColumnType::Bool => DataType::Boolean,
+        ColumnType::Bytes => DataType::Binary,
+    }
+}
+
+fn empty_frame(table: &TableSpec) -> PolarsResult<DataFrame> {
+    let mut columns = vec![Column::new_empty("process".into(), &DataType::UInt32)];
+    columns.extend(table.columns.iter().map(|c| Column::new_empty(c.name.into(), &lazy_type(c))));
+    DataFrame::new(0, columns)
+}
+
+fn with_union_schema(table: &TableSpec, batch: &Batch) -> PolarsResult<DataFrame> {
+    let rows = batch.rows;
+    let mut columns = vec![Column::new_scalar("process".into(), Scalar::from(batch.process), rows)];
+    for spec in table.columns {
+        let ty = lazy_type(spec);
+        let column = match batch.frame.column(spec.name) {
+            Ok(column) => {
+                let is_time = spec.unit == Unit::Ns && spec.name != "duration_ns";
+                let shifted = if is_time && batch.offset_ns != 0 { column + batch.offset_ns } else { column.clone() };
+                shifted.cast(&ty)?
+            }
+            Err(_) => Column::full_null(spec.name.into(), rows, &ty),
+        };
+        columns.push(column);
+    }
+    DataFrame::new(rows, columns)
+}

@@ -1,0 +1,84 @@
+//! From what the user typed to a list of files: files as they are, folders walked, globs expanded.
+
+use crate::error::{Error, Result};
+use std::path::{Path, PathBuf};
+
+/// One file to open.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct InputFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Whether the user named this very file: then a file of no known kind is an error, while one that merely lies
+    /// in a folder or matches a glob is skipped.
+    pub named: bool,
+}
+
+/// How deep folders are walked: a run folder holds host or rank folders at most two levels down, and a mistyped
+/// `/` must not walk a whole disk.
+const FOLDER_DEPTH: usize = 4;
+
+/// Expands `paths` to files in path order, without repeats.
+///
+/// # Errors
+/// A path that does not exist, a pattern that matches nothing, a folder that cannot be read.
+pub fn expand(paths: &[PathBuf]) -> Result<Vec<InputFile>> {
+    let mut files = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            walk(path, FOLDER_DEPTH, &mut files)?;
+        } else if path.symlink_metadata().is_ok() {
+            files.push(InputFile { path: path.clone(), named: true });
+        } else {
+            match path.to_str() {
+                Some(pattern) if pattern.contains(['*', '?', '[']) => glob_into(pattern, &mut files)?,
+                _ => {
+                    return Err(Error::at(path, "no such file or folder")
+                        .remedy("check the path; a run started by `gpuprof record` names its folder when it ends"));
+                }
+            }
+        }
+    }
+    files.sort();
+    files.dedup_by(|b, a| {
+        let same = a.path == b.path;
+        a.named |= same && b.named;
+        same
+    });
+    Ok(files)
+}
+
+fn glob_into(pattern: &str, files: &mut Vec<InputFile>) -> Result<()> {
+    let matches = glob::glob(pattern).map_err(|e| Error::new(format!("{pattern}: not a valid pattern: {e}")))?;
+    let before = files.len();
+    for path in matches.flatten() {
+        if path.is_dir() {
+            walk(&path, FOLDER_DEPTH, files)?;
+        } else {
+            files.push(InputFile { path, named: false });
+        }
+    }
+    if files.len() == before {
+        return Err(Error::new(format!("{pattern}: no file matches this pattern")));
+    }
+    Ok(())
+}
+
+fn walk(folder: &Path, depth: usize, files: &mut Vec<InputFile>) -> Result<()> {
+    let entries = folder.read_dir().map_err(|e| Error::at(folder, format_args!("the folder cannot be read: {e}")))?;
+    for entry in entries {
+        let entry = entry.map_err(|e| Error::at(folder, format_args!("the folder cannot be read: {e}")))?;
+        let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+        let path = entry.path();
+        if hidden {
+            continue;
+        }
+        // Links to files are followed, links to folders are not: they may lead in circles.
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() && depth > 1 => walk(&path, depth - 1, files)?,
+            Ok(kind) if kind.is_dir() => {}
+            _ if path.is_file() => files.push(InputFile { path, named: false }),
+            _ => {}
+        }
+    }
+    Ok(())
+}

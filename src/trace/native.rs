@@ -1,0 +1,236 @@
+//! Native `.gpuprof` files: opened by their indices, decoded frame by frame, by Polars, when a report asks.
+
+use super::batch::remap_ids;
+use super::names::{Names, Shapes};
+use super::sink::{Note, ProcessInfo};
+use crate::error::{Error, Result};
+use crate::import::Head;
+use polars::prelude::*;
+use polars_io::SerReader as _;
+use polars_io::parquet::read::{ParallelStrategy, ParquetReader};
+use std::collections::BTreeMap;
+use std::io::Cursor;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use trace_format::columns::Values;
+use trace_format::frame::FrameInfo;
+use trace_format::read::{Problem, ProblemKind, TraceReader};
+use trace_format::schema::{TableSpec, Unit};
+use trace_format::tables::{self, ClockRow, ShapeRow};
+
+/// Ids of a file, as ids shared by all files.
+#[derive(Default)]
+struct IdMap(Vec<u32>);
+
+/// Ids are dense, so the map is a vector; a damaged or hostile file may say otherwise, and must not make us allocate
+/// gigabytes. Names are capped at 16 MiB by the writer, which is far fewer than this.
+const MOST_IDS: u32 = 1 << 26;
+
+impl IdMap {
+    fn insert(&mut self, id: u32, shared: u32) {
+        if id < MOST_IDS {
+            if id as usize >= self.0.len() {
+                self.0.resize(id as usize + 1, 0);
+            }
+            self.0[id as usize] = shared;
+        }
+    }
+
+    fn get(&self, id: u32) -> u32 {
+        self.0.get(id as usize).copied().unwrap_or(0)
+    }
+}
+
+/// One open native file.
+pub struct NativeFile {
+    /// Ordinal of its process.
+    pub process: u32,
+    /// Who was recorded.
+    pub info: ProcessInfo,
+    /// Format and writer version.
+    pub origin: String,
+    path: PathBuf,
+    reader: TraceReader,
+    names: IdMap,
+    shapes: IdMap,
+    /// Frames that turned out to be unreadable when a report asked for them, by offset.
+    unreadable: Mutex<BTreeMap<u64, String>>,
+}
+
+impl NativeFile {
+    /// Whether the file is native.
+    pub fn sniff(head: &Head) -> bool {
+        head.raw.starts_with(&trace_format::header::MAGIC)
+    }
+
+    /// Opens the file and reads what it defines. Rows are not touched.
+    ///
+    /// # Errors
+    /// No whole header, a newer major version, or a disk that cannot be read. Damage further on becomes notes.
+    pub fn open(
+        path: &Path,
+        process: u32,
+        names: &mut Names,
+        shapes: &mut Shapes,
+        notes: &mut Vec<Note>,
+    ) -> Result<NativeFile> {
+        let reader = TraceReader::open(path).map_err(|e| Error::new(e.to_string()))?;
+        let header = reader.header();
+        let origin = format!("gpuprof trace {}.{}, written by {}", header.major, header.minor, header.writer);
+        let mut file = NativeFile {
+            process,
+            info: ProcessInfo::default(),
+            origin,
+            path: path.to_owned(),
+            reader,
+            names: IdMap::default(),
+            shapes: IdMap::default(),
+            unreadable: Mutex::default(),
+        };
+        file.read_definitions(names, shapes, notes);
+        file.read_process();
+        for problem in file.reader.problems() {
+            notes.push(file.note_of(problem));
+        }
+        if !file.reader.is_closed() {
+            let tail = file.reader.tail_bytes();
+            let tail = if tail == 0 { String::new() } else { format!("; {tail} bytes of an incomplete frame at its end") };
+            let text = format!("{}: not closed: the program was killed or is still running{tail}", path.display());
+            notes.push(Note { code: "not-closed", text });
+        }
+        Ok(file)
+    }
+
+    fn read_definitions(&mut self, names: &mut Names, shapes: &mut Shapes, notes: &mut Vec<Note>) {
+        let (batches, problems) = self.reader.definition_batches(&tables::STRING);
+        for batch in &batches {
+            if let [id, bytes] = &batch.columns[..] {
+                if let (Values::U32(ids), Values::Bytes(bytes)) = (&id.values, &bytes.values) {
+                    for (i, &id) in ids.iter().enumerate() {
+                        self.names.insert(id, names.intern(bytes.get(i)));
+                    }
+                }
+            }
+        }
+        notes.extend(problems.iter().map(|p| self.note_of(p)));
+        let found = self.reader.definitions::<ShapeRow>();
+        for row in found.rows {
+            let id = row.id;
+            let shared = shapes.intern(ShapeRow {
+                name_id: self.names.get(row.name_id),
+                demangled_id: row.demangled_id.map(|n| self.names.get(n)),
+                base_id: row.base_id.map(|n| self.names.get(n)),
+                ..row
+            });
+            self.shapes.insert(id, shared);
+        }
+        notes.extend(found.problems.iter().map(|p| self.note_of(p)));
+    }
+
+    fn read_process(&mut self) {
+        if let Some(process) = self.reader.process() {
+            let number = |key: &str| process.get(key).and_then(|v| v.as_u64()).and_then(|v| u32::try_from(v).ok());
+            self.info.pid = number("pid");
+            self.info.rank = number("rank");
+            self.info.world_size = number("world_size");
+            self.info.host = process.get("host").and_then(|v| v.as_str()).map(str::to_owned);
+        }
+        // One constant offset per process. The first triple is provisional (CUPTI 13 settles late) and serves only
+        // where nothing better was written.
+        let clocks = self.reader.definitions::<ClockRow>().rows;
+        let clock = clocks.iter().find(|c| !c.provisional).or(clocks.last());
+        self.info.unix_offset_ns = clock.and_then(|c| c.unix_ns.checked_sub(c.trace_ns));
+    }
+
+    fn note_of(&self, problem: &Problem) -> Note {
+        let table = problem.table.and_then(tables::by_id).map_or("a table", |t| t.name);
+        let rows = match problem.rows {
+            Some(0) => ", no rows lost".to_owned(),
+            Some(rows) => format!(", {rows} rows of {table} lost"),
+            None => format!(", an unknown number of rows of {table} lost"),
+        };
+        let what = match problem.kind {
+            ProblemKind::Frame => "frame unreadable",
+            ProblemKind::Header => "file header damaged",
+            _ => "damaged",
+        };
+        let text =
+            format!("{}: {what} at byte {} ({} bytes){rows}", self.path.display(), problem.offset, problem.bytes);
+        Note { code: "unreadable-frame", text }
+    }
+
+    /// Frames of rows: their positions in [`TraceReader::frames`] and their tables. Repeated definitions and tables
+    /// of a newer minor version are left out.
+    pub fn frames(&self) -> impl Iterator<Item = (usize, &'static TableSpec)> + '_ {
+        self.reader.frames().iter().enumerate().filter_map(|(i, frame)| {
+            let skip = frame.is_json() || frame.is_repeat();
+            if skip { None } else { tables::by_id(frame.table).map(|table| (i, table)) }
+        })
+    }
+
+    /// Rows of one frame.
+    pub fn frame_rows(&self, frame: usize) -> u64 {
+        u64::from(self.reader.frames()[frame].rows)
+    }
+
+    /// The reader underneath, for `info`.
+    pub fn reader(&self) -> &TraceReader {
+        &self.reader
+    }
+
+    /// What reading frames has found since the file was opened.
+    pub fn late_notes(&self) -> Vec<Note> {
+        let found = self.unreadable.lock().unwrap_or_else(|e| e.into_inner());
+        found.values().map(|text| Note { code: "unreadable-frame", text: text.clone() }).collect()
+    }
+
+    /// Decodes `columns` of one frame; `None`: the frame is damaged, which is now noted. Columns that the frame does
+    /// not have, because all their rows are null or it is older than they are, are left out. `buffer` is scratch.
+    pub fn decode(
+        &self,
+        frame: usize,
+        table: &TableSpec,
+        columns: &[&str],
+        buffer: &mut Vec<u8>,
+    ) -> Option<(DataFrame, usize)> {
+        let info = &self.reader.frames()[frame];
+        let failed = |why: String| {
+            let text = format!("{why}; {} rows of {} lost", info.rows, table.name);
+            self.unreadable.lock().unwrap_or_else(|e| e.into_inner()).insert(info.offset, text);
+            None
+        };
+        if let Err(error) = self.reader.read_payload(info, buffer) {
+            return failed(error.to_string());
+        }
+        match self.decode_payload(info, table, columns, buffer) {
+            Ok(frame) => Some((frame, info.rows as usize)),
+            Err(error) => {
+                failed(format!("{}: frame at byte {} cannot be decoded: {error}", self.path.display(), info.offset))
+            }
+        }
+    }
+
+    fn decode_payload(&self, info: &FrameInfo, table: &TableSpec, columns: &[&str], payload: &[u8]) -> PolarsResult<DataFrame> {
+        // A payload is always whole in memory, and there is one thread per frame already.
+        let mut reader = ParquetReader::new(Cursor::new(payload)).read_parallel(ParallelStrategy::None);
+        let schema = reader.schema()?;
+        let present: Vec<String> =
+            columns.iter().filter(|c| schema.contains(c)).map(|c| (*c).to_owned()).collect();
+        let rows = info.rows as usize;
+        if present.is_empty() {
+            return DataFrame::new(rows, Vec::new());
+        }
+        let mut frame = reader.with_columns(Some(present)).finish()?;
+        polars_ensure!(frame.height() == rows, ComputeError: "{} rows found where {rows} were promised", frame.height());
+        frame.rechunk_mut();
+        for column in table.columns.iter().filter(|c| columns.contains(&c.name)) {
+            match column.unit {
+                Unit::Name => remap_ids(&mut frame, column.name, &self.names.0, 0)?,
+                Unit::Shape => remap_ids(&mut frame, column.name, &self.shapes.0, u32::MAX)?,
+                _ => {}
+            }
+        }
+        Ok(frame)
+    }
+}
+

@@ -1,0 +1,276 @@
+//! Which rows take part: the filters of the command line, resolved against one set of traces.
+
+use super::batch::Batch;
+use super::frames::Frames;
+use crate::error::Result;
+use regex::Regex;
+use std::collections::{HashMap, HashSet};
+use trace_format::schema::TableSpec;
+use trace_format::tables;
+
+/// What the user asked for. The default selects everything.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// Kernels whose demangled name matches.
+    pub kernel_name: Option<Regex>,
+    /// Device indices; empty: all.
+    pub devices: Vec<u32>,
+    /// Stream ids; empty: all.
+    pub streams: Vec<u32>,
+    /// Processes by pid; empty: all.
+    pub pids: Vec<u32>,
+    /// Processes by rank; empty: all.
+    pub ranks: Vec<u32>,
+    /// Rows that start at this time or later, in the trace's own time.
+    pub from_ns: Option<i64>,
+    /// Rows that start before this time.
+    pub to_ns: Option<i64>,
+    /// API calls made inside a range of this name, and the GPU work they launched.
+    pub range: Option<String>,
+}
+
+impl Selection {
+    /// Whether rows are chosen by something that only GPU work has.
+    fn by_gpu_property(&self) -> bool {
+        self.kernel_name.is_some() || !self.devices.is_empty() || !self.streams.is_empty()
+    }
+
+    /// Whether every row is selected.
+    pub fn is_everything(&self) -> bool {
+        !self.by_gpu_property()
+            && self.pids.is_empty()
+            && self.ranks.is_empty()
+            && self.from_ns.is_none()
+            && self.to_ns.is_none()
+            && self.range.is_none()
+    }
+
+    /// Whether resolving needs the API calls and their correlation ids, beyond what a summary needs.
+    pub fn needs_correlation(&self) -> bool {
+        self.by_gpu_property() || self.range.is_some()
+    }
+}
+
+/// A correlation id of one process.
+type Launch = (u32, u64);
+
+/// A selection made ready to judge rows.
+#[derive(Default)]
+pub struct Filter {
+    selection: Selection,
+    /// By process ordinal; empty: all.
+    process: Vec<bool>,
+    /// By shape id; empty: all.
+    shape: Vec<bool>,
+    /// Launches made inside the wanted range; `None`: no range was asked for.
+    in_range: Option<HashSet<Launch>>,
+    /// Launches of selected GPU work, which select the API calls; `None`: API calls are not restricted so.
+    launched: Option<HashSet<Launch>>,
+}
+
+impl Filter {
+    /// A filter that selects everything.
+    pub fn everything() -> Self {
+        Filter::default()
+    }
+
+    /// Resolves `selection`; `kernel_text` gives the name of a shape as it is printed.
+    ///
+    /// A filter on kernels, devices or streams keeps those API calls that launched the work it selects: a call has
+    /// no device of its own. A range keeps the calls made inside it, on its thread for push/pop ranges, and the
+    /// work they launched.
+    ///
+    /// # Errors
+    /// Whatever reading the traces meets.
+    pub fn resolve(selection: Selection, frames: &Frames, kernel_text: impl Fn(u32) -> String) -> Result<Filter> {
+        let mut filter = Filter::default();
+        if !selection.pids.is_empty() || !selection.ranks.is_empty() {
+            filter.process = frames
+                .processes
+                .iter()
+                .map(|p| {
+                    let by_pid = selection.pids.is_empty() || p.info.pid.is_some_and(|v| selection.pids.contains(&v));
+                    let by_rank =
+                        selection.ranks.is_empty() || p.info.rank.is_some_and(|v| selection.ranks.contains(&v));
+                    by_pid && by_rank
+                })
+                .collect();
+        }
+        if let Some(pattern) = &selection.kernel_name {
+            let shapes = 0..frames.shapes.all().len() as u32;
+            filter.shape = shapes.map(|id| pattern.is_match(&kernel_text(id))).collect();
+        }
+        if let Some(name) = &selection.range {
+            filter.in_range = Some(launches_in_range(frames, name)?);
+        }
+        let by_gpu = selection.by_gpu_property();
+        filter.selection = selection;
+        if by_gpu {
+            let mut launched = HashSet::new();
+            for table in [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET] {
+                let found = frames.fold(
+                    table,
+                    &["correlation"],
+                    &filter,
+                    HashSet::new,
+                    |set: &mut HashSet<Launch>, batch| {
+                        let correlation = batch.u64("correlation");
+                        batch.for_each_row(|i| {
+                            set.extend(correlation.get(i).map(|c| (batch.process, c)));
+                        });
+                    },
+                    |a, b| a.extend(b),
+                )?;
+                launched.extend(found);
+            }
+            filter.launched = Some(launched);
+        }
+        Ok(filter)
+    }
+
+    /// Whether rows of this process can be selected at all.
+    pub fn takes_process(&self, process: u32) -> bool {
+        self.process.is_empty() || self.process.get(process as usize).copied().unwrap_or(false)
+    }
+
+    /// The columns of `table` that judging its rows needs.
+    pub fn columns(&self, table: &TableSpec) -> Vec<&'static str> {
+        let s = &self.selection;
+        let mut out = Vec::new();
+        let mut need = |wanted: bool, column: &'static str| {
+            if wanted && table.column_index(column).is_some() {
+                out.push(column);
+            }
+        };
+        need(s.from_ns.is_some() || s.to_ns.is_some(), "start_ns");
+        need(!s.devices.is_empty(), "device");
+        need(!s.streams.is_empty(), "stream");
+        need(!self.shape.is_empty(), "shape_id");
+        need(self.in_range.is_some() || self.launched.is_some(), "correlation");
+        out
+    }
+
+    /// Marks the selected rows of `batch`, unless that is all of them.
+    pub fn apply(&self, table: &TableSpec, batch: &mut Batch) {
+        let s = &self.selection;
+        let is_kernel = table == &tables::KERNEL;
+        let is_api = table == &tables::API;
+        let by_time = s.from_ns.is_some() || s.to_ns.is_some();
+        let by_device = !s.devices.is_empty() && table.column_index("device").is_some();
+        let by_stream = !s.streams.is_empty() && table.column_index("stream").is_some();
+        let has_name_filter = s.kernel_name.is_some();
+        if has_name_filter && !is_kernel && !is_api && table.column_index("correlation").is_some() {
+            // Copies and fills have no kernel name, so none of them matches one.
+            batch.selected = Some(Vec::new());
+            return;
+        }
+        let launched = self.launched.as_ref().filter(|_| is_api);
+        let in_range = self.in_range.as_ref().filter(|_| table.column_index("correlation").is_some());
+        if !by_time && !by_device && !by_stream && !(has_name_filter && is_kernel) && launched.is_none() && in_range.is_none()
+        {
+            return;
+        }
+        let (start, device, stream) = (batch.i64("start_ns"), batch.u32("device"), batch.u32("stream"));
+        let (shape, correlation) = (batch.u32("shape_id"), batch.u64("correlation"));
+        let keeps = |i: usize| {
+            let launch = || correlation.get(i).map(|c| (batch.process, c));
+            let in_time = !by_time
+                || start.get(i).is_some_and(|t| {
+                    let t = t.saturating_add(batch.offset_ns);
+                    s.from_ns.is_none_or(|from| from <= t) && s.to_ns.is_none_or(|to| t < to)
+                });
+            in_time
+                && (!by_device || device.get(i).is_some_and(|d| s.devices.contains(&d)))
+                && (!by_stream || stream.get(i).is_some_and(|v| s.streams.contains(&v)))
+                && (!(has_name_filter && is_kernel)
+                    || shape.get(i).is_some_and(|id| self.shape.get(id as usize).copied().unwrap_or(false)))
+                && launched.is_none_or(|set| launch().is_some_and(|l| set.contains(&l)))
+                && in_range.is_none_or(|set| launch().is_some_and(|l| set.contains(&l)))
+        };
+        let kept = (0..batch.rows as u32).filter(|&i| keeps(i as usize)).collect();
+        batch.selected = Some(kept);
+    }
+}
+
+/// Where a range was open: process and thread; no thread for ranges that are not bound to one.
+type Lane = (u32, Option<u32>);
+
+/// Disjoint time spans in order.
+#[derive(Default)]
+struct Spans(Vec<(i64, i64)>);
+
+impl Spans {
+    /// Sorts and unites what was pushed: a call is inside a range if it is inside any occurrence of it.
+    fn unite(&mut self) {
+        self.0.sort_unstable();
+        let mut united: Vec<(i64, i64)> = Vec::with_capacity(self.0.len());
+        for &(start, end) in &self.0 {
+            match united.last_mut() {
+                Some(last) if start <= last.1 => last.1 = last.1.max(end),
+                _ => united.push((start, end)),
+            }
+        }
+        self.0 = united;
+    }
+
+    fn contain(&self, at: i64) -> bool {
+        let begun = self.0.partition_point(|&(start, _)| start <= at);
+        begun > 0 && at < self.0[begun - 1].1
+    }
+}
+
+/// Launches whose API call started inside a range called `name` (or `domain:name`).
+fn launches_in_range(frames: &Frames, name: &str) -> Result<HashSet<Launch>> {
+    let everything = Filter::everything();
+    let mut open: HashMap<Lane, Spans> = frames.fold(
+        &tables::RANGE,
+        &["start_ns", "end_ns", "style", "domain_id", "name_id", "tid"],
+        &everything,
+        HashMap::new,
+        |open: &mut HashMap<Lane, Spans>, batch| {
+            let (start, end) = (batch.i64("start_ns"), batch.i64("end_ns"));
+            let (style, domain, text, tid) =
+                (batch.u32("style"), batch.u32("domain_id"), batch.u32("name_id"), batch.u32("tid"));
+            batch.for_each_row(|i| {
+                let range_name = frames.names.text(text.get(i).unwrap_or(0));
+                let matches = range_name == name
+                    || name.strip_suffix(&*range_name).and_then(|d| d.strip_suffix(':')).is_some_and(|d| {
+                        d == frames.names.text(domain.get(i).unwrap_or(0))
+                    });
+                let style = style.get(i).unwrap_or(0);
+                if matches && style != 2 {
+                    if let Some(start) = start.get(i) {
+                        let thread = if style == 1 { None } else { tid.get(i) };
+                        // A range still open at the end of the recording reaches to the end.
+                        let span = (start, end.get(i).unwrap_or(i64::MAX));
+                        open.entry((batch.process, thread)).or_default().0.push(span);
+                    }
+                }
+            });
+        },
+        |a, b| {
+            for (lane, mut spans) in b {
+                a.entry(lane).or_default().0.append(&mut spans.0);
+            }
+        },
+    )?;
+    open.values_mut().for_each(Spans::unite);
+    frames.fold(
+        &tables::API,
+        &["start_ns", "tid", "correlation"],
+        &everything,
+        HashSet::new,
+        |set: &mut HashSet<Launch>, batch| {
+            let (start, tid, correlation) = (batch.i64("start_ns"), batch.u32("tid"), batch.u64("correlation"));
+            let any_thread = open.get(&(batch.process, None));
+            batch.for_each_row(|i| {
+                let (Some(at), Some(c)) = (start.get(i), correlation.get(i)) else { return };
+                let mine = tid.get(i).and_then(|tid| open.get(&(batch.process, Some(tid))));
+                if mine.is_some_and(|s| s.contain(at)) || any_thread.is_some_and(|s| s.contain(at)) {
+                    set.insert((batch.process, c));
+                }
+            });
+        },
+        |a, b| a.extend(b),
+    )
+}

@@ -1,0 +1,300 @@
+//! Rows to payload: a complete little Parquet file, so that any reader of Parquet opens a frame cut out of a trace.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parquet::basic::{Compression, Encoding as ParquetEncoding, LogicalType, Repetition, Type as Physical};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr, WriterVersion};
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::types::{ColumnPath, Type, TypePtr};
+
+use crate::columns::{Batch, Column, Values};
+use crate::schema::{ColumnSpec, ColumnType, Encoding, TableSpec};
+
+/// Why a batch could not become a payload.
+#[derive(Debug)]
+pub enum EncodeError {
+    /// The batch does not fit its table's registry entry.
+    Batch {
+        /// Table name.
+        table: &'static str,
+        /// Column name.
+        column: &'static str,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// The Parquet library refused; not known to happen with a checked batch.
+    Parquet {
+        /// Table name.
+        table: &'static str,
+        /// The library's own words.
+        source: ParquetError,
+    },
+}
+
+impl fmt::Display for EncodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EncodeError::Batch { table, column, what } => {
+                write!(f, "a batch of table {table} cannot be written: column {column}: {what}")
+            }
+            EncodeError::Parquet { table, source } => {
+                write!(f, "a batch of table {table} cannot be encoded: {source}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for EncodeError {}
+
+/// How one column of one batch is laid out.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Layout {
+    /// Every row is null: not in the payload at all.
+    Absent,
+    /// With definition levels.
+    Optional,
+    /// Without nulls.
+    Required,
+    /// Without nulls and one value in all rows.
+    Constant,
+}
+
+/// Most combinations of layouts whose Parquet schema is kept. A run settles on one or two per table.
+const MAX_PLANS: usize = 256;
+
+/// Encodes batches, keeping schemas and scratch memory from one to the next.
+#[derive(Default)]
+pub struct Encoder {
+    plans: HashMap<(u16, Vec<Layout>), Plan>,
+    scratch: Scratch,
+}
+
+#[derive(Clone)]
+struct Plan {
+    schema: TypePtr,
+    properties: WriterPropertiesPtr,
+}
+
+#[derive(Default)]
+struct Scratch {
+    levels: Vec<i16>,
+    i32s: Vec<i32>,
+    i64s: Vec<i64>,
+    f64s: Vec<f64>,
+    bools: Vec<bool>,
+    bytes: Vec<ByteArray>,
+}
+
+/// Appends the payload for `batch` to `out`.
+///
+/// Errors: the batch does not fit the registry; `out` is then as it was.
+pub fn encode(batch: &Batch, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    Encoder::default().encode(batch, 0..batch.rows, out)
+}
+
+impl Encoder {
+    /// Appends the payload for some rows of `batch` to `out`.
+    ///
+    /// Errors: the batch does not fit the registry, or the range its rows; `out` is then as it was.
+    pub fn encode(&mut self, batch: &Batch, rows: Range<usize>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        let table = batch.table;
+        batch.check().map_err(|(column, what)| EncodeError::Batch { table: table.name, column, what })?;
+        if table.columns.is_empty() || rows.start > rows.end || rows.end > batch.rows {
+            let what = "there are no such rows";
+            return Err(EncodeError::Batch { table: table.name, column: "(all)", what });
+        }
+        let start = out.len();
+        let written = self.write(batch, rows, out);
+        if written.is_err() {
+            out.truncate(start);
+        }
+        written.map_err(|source| EncodeError::Parquet { table: table.name, source })
+    }
+
+    fn write(&mut self, batch: &Batch, rows: Range<usize>, out: &mut Vec<u8>) -> Result<(), ParquetError> {
+        let mut layouts: Vec<Layout> = batch.columns.iter().map(|c| layout(c, rows.clone())).collect();
+        if layouts.iter().all(|&l| l == Layout::Absent) {
+            // A file without columns would not say how many rows it has.
+            layouts[0] = Layout::Optional;
+        }
+        let Plan { schema, properties } = self.plan(batch.table, &layouts)?;
+        let mut file = SerializedFileWriter::new(out, schema, properties)?;
+        let mut group = file.next_row_group()?;
+        for (column, &layout) in batch.columns.iter().zip(&layouts) {
+            if layout == Layout::Absent {
+                continue;
+            }
+            let Some(mut writer) = group.next_column()? else {
+                return Err(ParquetError::General("schema and batch disagree".into()));
+            };
+            let validity = column.validity.as_deref().filter(|_| layout == Layout::Optional);
+            self.scratch.write(&mut writer, &column.values, validity, rows.clone())?;
+            writer.close()?;
+        }
+        group.close()?;
+        file.close().map(|_| ())
+    }
+
+    fn plan(&mut self, table: &'static TableSpec, layouts: &[Layout]) -> Result<Plan, ParquetError> {
+        let key = (table.id, layouts.to_vec());
+        if let Some(plan) = self.plans.get(&key) {
+            return Ok(plan.clone());
+        }
+        let plan = Plan::new(table, layouts)?;
+        if self.plans.len() >= MAX_PLANS {
+            self.plans.clear();
+        }
+        self.plans.insert(key, plan.clone());
+        Ok(plan)
+    }
+}
+
+fn layout(column: &Column, rows: Range<usize>) -> Layout {
+    if let Some(validity) = &column.validity {
+        let validity = &validity[rows.clone()];
+        let valid = validity.iter().filter(|&&v| v).count();
+        if valid == 0 && !rows.is_empty() {
+            return Layout::Absent;
+        }
+        if valid < validity.len() {
+            return Layout::Optional;
+        }
+    }
+    let constant = match &column.values {
+        Values::U32(v) => all_equal(&v[rows]),
+        Values::U64(v) => all_equal(&v[rows]),
+        Values::I64(v) => all_equal(&v[rows]),
+        Values::F64(_) | Values::Bool(_) | Values::Bytes(_) => false,
+    };
+    if constant { Layout::Constant } else { Layout::Required }
+}
+
+fn all_equal<T: PartialEq>(values: &[T]) -> bool {
+    values.first().is_none_or(|first| values.iter().all(|v| v == first))
+}
+
+impl Plan {
+    fn new(table: &TableSpec, layouts: &[Layout]) -> Result<Plan, ParquetError> {
+        let mut properties = WriterProperties::builder()
+            // Pages of version 1 because every reader has them; version 2 gains nothing without a codec.
+            .set_writer_version(WriterVersion::PARQUET_1_0)
+            .set_created_by("gpuprof".into())
+            .set_compression(Compression::UNCOMPRESSED)
+            .set_statistics_enabled(EnabledStatistics::None)
+            .set_offset_index_disabled(true)
+            // One page per column: a frame is read whole or not at all.
+            .set_data_page_row_count_limit(usize::MAX)
+            .set_data_page_size_limit(super::MAX_PAYLOAD_BYTES)
+            .set_dictionary_enabled(false);
+        let mut fields = Vec::with_capacity(layouts.len());
+        for (spec, &layout) in table.columns.iter().zip(layouts) {
+            if layout == Layout::Absent {
+                continue;
+            }
+            fields.push(Arc::new(field(spec, layout)?));
+            let path = || ColumnPath::from(spec.name);
+            properties = match (spec.ty, spec.encoding) {
+                (ColumnType::Bytes, _) => {
+                    properties.set_column_encoding(path(), ParquetEncoding::DELTA_LENGTH_BYTE_ARRAY)
+                }
+                (ColumnType::F64 | ColumnType::Bool, _) | (_, Encoding::Plain) => {
+                    properties.set_column_encoding(path(), ParquetEncoding::PLAIN)
+                }
+                // A dictionary hashes every value, to end with one entry and no bits where all are equal. Deltas
+                // of zero come out as small, without hashing.
+                (_, Encoding::Dictionary) if layout != Layout::Constant => {
+                    properties.set_column_dictionary_enabled(path(), true)
+                }
+                _ => properties.set_column_encoding(path(), ParquetEncoding::DELTA_BINARY_PACKED),
+            };
+        }
+        let schema = Type::group_type_builder(table.name).with_fields(fields).build()?;
+        Ok(Plan { schema: Arc::new(schema), properties: Arc::new(properties.build()) })
+    }
+}
+
+fn field(spec: &ColumnSpec, layout: Layout) -> Result<Type, ParquetError> {
+    let (physical, logical) = match spec.ty {
+        ColumnType::U32 => (Physical::INT32, Some(LogicalType::integer(32, false))),
+        ColumnType::U64 => (Physical::INT64, Some(LogicalType::integer(64, false))),
+        ColumnType::I64 => (Physical::INT64, None),
+        ColumnType::F64 => (Physical::DOUBLE, None),
+        ColumnType::Bool => (Physical::BOOLEAN, None),
+        ColumnType::Bytes => (Physical::BYTE_ARRAY, None),
+    };
+    let repetition = if layout == Layout::Optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+    Type::primitive_type_builder(spec.name, physical)
+        .with_repetition(repetition)
+        .with_logical_type(logical)
+        .build()
+}
+
+impl Scratch {
+    /// Writes the values of one column; `validity` is given where the column is OPTIONAL in this payload.
+    fn write(
+        &mut self,
+        writer: &mut SerializedColumnWriter<'_>,
+        values: &Values,
+        validity: Option<&[bool]>,
+        rows: Range<usize>,
+    ) -> Result<(), ParquetError> {
+        let validity = validity.map(|v| &v[rows.clone()]);
+        let levels = validity.map(|v| {
+            fill(&mut self.levels, v.iter().map(|&valid| i16::from(valid)));
+            self.levels.as_slice()
+        });
+        match values {
+            Values::U32(v) => {
+                fill(&mut self.i32s, present(&v[rows], validity).map(|&v| v as i32));
+                writer.typed::<Int32Type>().write_batch(&self.i32s, levels, None)?;
+            }
+            Values::U64(v) => {
+                fill(&mut self.i64s, present(&v[rows], validity).map(|&v| v as i64));
+                writer.typed::<Int64Type>().write_batch(&self.i64s, levels, None)?;
+            }
+            Values::I64(v) if validity.is_none() => {
+                writer.typed::<Int64Type>().write_batch(&v[rows], levels, None)?;
+            }
+            Values::I64(v) => {
+                fill(&mut self.i64s, present(&v[rows], validity).copied());
+                writer.typed::<Int64Type>().write_batch(&self.i64s, levels, None)?;
+            }
+            Values::F64(v) => {
+                fill(&mut self.f64s, present(&v[rows], validity).copied());
+                writer.typed::<DoubleType>().write_batch(&self.f64s, levels, None)?;
+            }
+            Values::Bool(v) => {
+                fill(&mut self.bools, present(&v[rows], validity).copied());
+                writer.typed::<BoolType>().write_batch(&self.bools, levels, None)?;
+            }
+            Values::Bytes(v) => {
+                // One copy of all the bytes, then one handle per value: the library wants its values owned.
+                let offsets = &v.offsets[rows.start..=rows.end];
+                let base = offsets[0];
+                let data = Bytes::copy_from_slice(&v.data[base..offsets[offsets.len() - 1]]);
+                let one = |w: &[usize; 2]| ByteArray::from(data.slice(w[0] - base..w[1] - base));
+                let windows: Vec<[usize; 2]> = offsets.windows(2).map(|w| [w[0], w[1]]).collect();
+                fill(&mut self.bytes, present(&windows, validity).map(one));
+                writer.typed::<ByteArrayType>().write_batch(&self.bytes, levels, None)?;
+                self.bytes.clear();
+            }
+        }
+        Ok(())
+    }
+}
+
+fn fill<T>(scratch: &mut Vec<T>, values: impl Iterator<Item = T>) {
+    scratch.clear();
+    scratch.extend(values);
+}
+
+/// The values of rows that are not null.
+fn present<'a, T>(values: &'a [T], validity: Option<&'a [bool]>) -> impl Iterator<Item = &'a T> {
+    values.iter().enumerate().filter(move |(i, _)| validity.is_none_or(|v| v[*i])).map(|(_, v)| v)
+}

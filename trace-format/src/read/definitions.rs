@@ -1,0 +1,134 @@
+//! Definitions: the rows others refer to, in order, from whichever frame still has them.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use serde_json::Value;
+
+use super::error::{Problem, ProblemKind, ReadError, ReadErrorKind};
+use super::source::Source;
+use super::{TraceReader, frame_problem};
+use crate::columns::Batch;
+use crate::frame::{FrameInfo, decode};
+use crate::schema::{Row, TableSpec};
+use crate::tables::PROCESS;
+
+/// Rows of a table and what is missing from them.
+#[derive(Clone, Debug)]
+pub struct Definitions<T> {
+    /// In the order in which they were written.
+    pub rows: Vec<T>,
+    /// Frames that could not be read and whose rows no repetition gave.
+    pub problems: Vec<Problem>,
+}
+
+impl<S: Source> TraceReader<S> {
+    /// All rows of a table, e.g. `definitions::<StringRow>()`. Meant for defining tables: everything is in memory.
+    ///
+    /// A damaged frame is replaced by the next repetition that has its rows.
+    pub fn definitions<T: Row>(&self) -> Definitions<T> {
+        let (batches, problems) = self.definition_batches(T::TABLE);
+        let rows = batches.iter().flat_map(|b| (0..b.rows).map(|i| T::from_batch(b, i))).collect();
+        Definitions { rows, problems }
+    }
+
+    /// As [`TraceReader::definitions`], column by column.
+    pub fn definition_batches(&self, table: &'static TableSpec) -> (Vec<Batch>, Vec<Problem>) {
+        let of_table = |f: &&FrameInfo| f.table == table.id;
+        let repeats: Vec<&FrameInfo> =
+            self.frames.iter().filter(of_table).filter(|f| f.is_repeat() && !f.is_json()).collect();
+        let (mut batches, mut problems) = (Vec::new(), Vec::new());
+        let mut next = 0;
+        for frame in self.frames.iter().filter(of_table).filter(|f| !f.is_repeat() && !f.is_json()) {
+            let range = frame.row_range();
+            if range.start > next {
+                self.repeated(next..range.start, &repeats, frame.offset, &mut batches, &mut problems);
+            }
+            match self.read_batch(frame, None) {
+                Ok(batch) => batches.push(batch),
+                Err(_) => {
+                    let before = problems.len();
+                    self.repeated(range.clone(), &repeats, frame.offset, &mut batches, &mut problems);
+                    // Here the frame is known, so say where it is rather than that rows are missing.
+                    if let Some(problem) = problems.get_mut(before) {
+                        *problem = Problem { rows: problem.rows, ..frame_problem(frame) };
+                    }
+                }
+            }
+            next = next.max(range.end);
+        }
+        let last = repeats.iter().map(|f| f.row_range().end).max().unwrap_or(0);
+        if last > next {
+            self.repeated(next..last, &repeats, self.resume_at, &mut batches, &mut problems);
+        }
+        (batches, problems)
+    }
+
+    /// Takes rows from repetitions; what none of them has becomes a problem at `offset`.
+    fn repeated(
+        &self,
+        rows: Range<u64>,
+        repeats: &[&FrameInfo],
+        offset: u64,
+        batches: &mut Vec<Batch>,
+        problems: &mut Vec<Problem>,
+    ) {
+        let mut next = rows.start;
+        for frame in repeats {
+            let range = frame.row_range();
+            if next >= rows.end {
+                break;
+            }
+            if !range.contains(&next) {
+                continue;
+            }
+            let Ok(batch) = self.read_batch(frame, None) else { continue };
+            let end = rows.end.min(range.end);
+            let mut part = Batch::empty(batch.table);
+            part.append(&batch, (next - range.start) as usize..(end - range.start) as usize);
+            batches.push(part);
+            next = end;
+        }
+        if next < rows.end {
+            let (kind, lost) = (ProblemKind::Rows, Some(rows.end - next));
+            let table = repeats.first().map(|f| f.table);
+            problems.push(Problem { kind, offset, bytes: 0, table, rows: lost });
+        }
+    }
+
+    /// The rows of one frame, all columns or the wanted ones; the others come back null.
+    ///
+    /// Errors: damage; a table that is unknown or whose payload is JSON.
+    pub fn read_batch(&self, frame: &FrameInfo, wanted: Option<&[&str]>) -> Result<Batch, ReadError> {
+        let mut payload = Vec::new();
+        self.read_payload(frame, &mut payload)?;
+        let rows_differ = || crate::frame::DecodeError::Layout(format!("{} rows promised", frame.rows));
+        let not_rows = || crate::frame::DecodeError::Layout("it does not hold rows of a known table".into());
+        let decoded = match frame.spec().filter(|t| !t.columns.is_empty() && !frame.is_json()) {
+            Some(table) => decode(table, Bytes::from(payload), wanted),
+            None => Err(not_rows()),
+        };
+        decoded
+            .and_then(|b| if b.rows == frame.rows as usize { Ok(b) } else { Err(rows_differ()) })
+            .map_err(|source| self.error(frame.offset, ReadErrorKind::Decode { table: frame.table, source }))
+    }
+
+    /// The value of one JSON frame.
+    ///
+    /// Errors: damage.
+    pub fn read_json(&self, frame: &FrameInfo) -> Result<Value, ReadError> {
+        let mut payload = Vec::new();
+        self.read_payload(frame, &mut payload)?;
+        serde_json::from_slice(&payload).map_err(|e| {
+            let source = crate::frame::DecodeError::Layout(format!("it is not JSON: {e}"));
+            self.error(frame.offset, ReadErrorKind::Decode { table: frame.table, source })
+        })
+    }
+
+    /// Who was recorded: the newest value of the `process` table that can be read.
+    pub fn process(&self) -> Option<Value> {
+        let mut frames: Vec<&FrameInfo> = self.frames.iter().filter(|f| f.table == PROCESS.id && f.is_json()).collect();
+        frames.sort_by_key(|f| (f.first_row, f.offset));
+        frames.iter().rev().find_map(|f| self.read_json(f).ok())
+    }
+}
