@@ -19,6 +19,7 @@ pub struct Error {
     outcome: Outcome,
     message: String,
     closed_pipe: bool,
+    verbatim: bool,
 }
 
 /// Shorthand for results of this crate.
@@ -27,7 +28,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl Error {
     /// An error that is not about one file.
     pub fn new(message: impl Into<String>) -> Self {
-        Error { outcome: Outcome::Failed, message: message.into(), closed_pipe: false }
+        Error { outcome: Outcome::Failed, message: message.into(), closed_pipe: false, verbatim: false }
     }
 
     /// An error about the file or folder `path`.
@@ -44,6 +45,16 @@ impl Error {
     pub fn output(error: &io::Error) -> Self {
         let closed_pipe = error.kind() == io::ErrorKind::BrokenPipe;
         Error { closed_pipe, ..Error::new(format!("the output cannot be written: {error}")) }
+    }
+
+    /// A message that has a form of its own, printed without `gpuprof: ` before it.
+    pub fn verbatim(message: impl Into<String>) -> Self {
+        Error { verbatim: true, ..Error::new(message) }
+    }
+
+    /// Whether the message has a form of its own.
+    pub fn is_verbatim(&self) -> bool {
+        self.verbatim
     }
 
     /// Whether whoever read the output has closed it: no failure of this command.

@@ -19,7 +19,7 @@
 //! leave [`trace::sink::Note`]s, which every command prints before its answer.
 
 pub mod analysis;
-//pub mod cli;
+pub mod cli;
 pub mod cupti;
 pub mod demangle;
 pub mod error;

@@ -13,7 +13,11 @@ fn main() -> ExitCode {
             if error.is_closed_pipe() {
                 return ExitCode::SUCCESS;
             }
-            eprintln!("gpuprof: {error}");
+            if error.is_verbatim() {
+                eprintln!("{error}");
+            } else {
+                eprintln!("gpuprof: {error}");
+            }
             ExitCode::from(match error.outcome() {
                 gpuprof::error::Outcome::Nothing => 1,
                 gpuprof::error::Outcome::Failed => 2,

@@ -183,7 +183,8 @@ fn compare(path: &Path, truth: &Value) {
     let span = &truth["gpu_span"];
     assert_eq!(found.span, Some((span["start"].as_i64().unwrap(), span["end"].as_i64().unwrap())), "{file}: span");
     // The truth counts streams by device and stream.
-    let streams: BTreeSet<(i64, i64)> = found.streams.iter().map(|&(_, device, _, stream)| (device, stream)).collect();
+    let streams: BTreeSet<(i64, i64)> =
+        found.streams.iter().map(|&(_, device, _, stream)| (device, stream)).collect();
     assert_eq!(Some(streams.len() as i64), truth["gpu_streams"].as_i64(), "{file}: streams");
     for device in truth["devices"].as_array().into_iter().flatten() {
         let name = found.devices.get(&device["id"].as_i64().unwrap());
@@ -195,7 +196,8 @@ fn compare(path: &Path, truth: &Value) {
             assert_eq!(found.ranges.get(&name), Some(&sums), "{file}: range {name}");
         }
     }
-    for (table, row) in [("SYNCHRONIZATION", "sync"), ("CUDA_EVENT", "event"), ("EXTERNAL_CORRELATION", "external")] {
+    for (table, row) in [("SYNCHRONIZATION", "sync"), ("CUDA_EVENT", "event"), ("EXTERNAL_CORRELATION", "external")]
+    {
         let truth = truth["table_rows"][format!("CUPTI_ACTIVITY_KIND_{table}")].as_i64().unwrap_or(0);
         assert_eq!(found.rows.get(row).copied().unwrap_or(0), truth, "{file}: rows of {row}");
     }

@@ -32,3 +32,50 @@ impl Summary {
         self.rows.iter().map(|r| r.stats.total_ns).sum()
     }
 }
+
+/// What rows are ordered by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum SortKey {
+    /// Total time, longest first.
+    #[default]
+    Time,
+    /// Number of calls, most first.
+    Calls,
+    /// Mean, longest first.
+    Avg,
+    /// Shortest duration, longest first.
+    Min,
+    /// Longest duration, longest first.
+    Max,
+    /// Name, A to Z.
+    Name,
+}
+
+/// Order and number of the rows shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Order {
+    /// What rows are ordered by.
+    pub sort: SortKey,
+    /// How many rows of each section; all if `None`.
+    pub top: Option<usize>,
+}
+
+impl Order {
+    /// The rows to show, in order. Shares of the total are still shares of all rows.
+    pub fn apply(&self, summary: &Summary) -> Vec<SummaryRow> {
+        let mut rows = summary.rows.clone();
+        let key = |row: &SummaryRow| match self.sort {
+            SortKey::Time | SortKey::Name => row.stats.total_ns,
+            SortKey::Calls => u128::from(row.stats.count),
+            SortKey::Avg => row.stats.floor_mean_ns(),
+            SortKey::Min => row.stats.min_ns as u128,
+            SortKey::Max => row.stats.max_ns as u128,
+        };
+        match self.sort {
+            SortKey::Name => rows.sort_by(|a, b| a.name.cmp(&b.name)),
+            _ => rows.sort_by(|a, b| key(b).cmp(&key(a)).then_with(|| a.name.cmp(&b.name))),
+        }
+        rows.truncate(self.top.unwrap_or(usize::MAX));
+        rows
+    }
+}

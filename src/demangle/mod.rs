@@ -26,7 +26,7 @@ mod types;
 pub use base_name::base_name;
 
 /// What to do with mangled names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Demangling {
     /// Demangle correctly, in nvprof's notation.
     On,

@@ -129,9 +129,10 @@ impl<'r> Reader<'r, '_> {
     fn process(&mut self, pid: Option<u32>) -> ProcessIx {
         let pid = pid.filter(|&pid| pid != 0).or(self.main);
         let sink = &mut *self.sink;
-        *self.processes.entry(pid).or_insert_with(|| {
-            sink.process(ProcessInfo { pid, unix_offset_ns: Some(0), ..Default::default() })
-        })
+        *self
+            .processes
+            .entry(pid)
+            .or_insert_with(|| sink.process(ProcessInfo { pid, unix_offset_ns: Some(0), ..Default::default() }))
     }
 }
 

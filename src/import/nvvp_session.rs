@@ -101,10 +101,14 @@ fn database_of(path: &Path, splits: &[&[u8]]) -> Result<Vec<u8>> {
     match unpacked {
         // The front of a database is one that can be read in part.
         _ if database.starts_with(super::SQLITE_MAGIC) => Ok(database),
-        Err(e) => Err(Error::at(path, format_args!("the timeline of this Visual Profiler session cannot be unpacked: {e}"))
-            .remedy("the file may be cut off or damaged: copy it again")),
-        Ok(_) => Err(Error::at(path, "the timeline of this Visual Profiler session is no database")
-            .remedy("it may be of an older version: open it in the Visual Profiler of CUDA 8 to 12 and save it again")),
+        Err(e) => Err(Error::at(
+            path,
+            format_args!("the timeline of this Visual Profiler session cannot be unpacked: {e}"),
+        )
+        .remedy("the file may be cut off or damaged: copy it again")),
+        Ok(_) => Err(Error::at(path, "the timeline of this Visual Profiler session is no database").remedy(
+            "it may be of an older version: open it in the Visual Profiler of CUDA 8 to 12 and save it again",
+        )),
     }
 }
 

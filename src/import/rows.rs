@@ -139,7 +139,9 @@ impl Tally {
         if let Some(failure) = self.failure {
             sink.note(
                 "unreadable-rows",
-                format!("{path}: table {table} can be read up to row {rows} only: {failure}; copy or export it again"),
+                format!(
+                    "{path}: table {table} can be read up to row {rows} only: {failure}; copy or export it again"
+                ),
             );
         }
         if unusable > 0 {
@@ -312,7 +314,9 @@ impl<'db> Strings<'db> {
             let (path, missing) = (path.display(), self.missing);
             sink.note(
                 "missing-names",
-                format!("{path}: {missing} ids of names have no string, the first is {first}; those names are empty"),
+                format!(
+                    "{path}: {missing} ids of names have no string, the first is {first}; those names are empty"
+                ),
             );
         }
     }

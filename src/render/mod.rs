@@ -1,3 +1,4 @@
 //! Text for people and machines from typed tables.
 
+pub mod document;
 pub mod table;

@@ -11,7 +11,10 @@ use crate::trace::select::Filter;
 use crate::trace::sink::Need;
 use trace_format::tables::ShapeRow;
 
+pub mod classic;
 pub mod nvprof;
+mod nvtx_text;
+pub mod percentiles;
 pub mod views;
 
 pub use views::VIEWS;

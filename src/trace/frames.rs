@@ -182,6 +182,55 @@ impl Frames {
             .sum()
     }
 
+    /// Ordinals of the processes that have rows of `table`.
+    pub fn processes_with_rows(&self, table: &TableSpec) -> std::collections::BTreeSet<u32> {
+        let parts = self.parts.iter().filter(|part| part.table() == table);
+        let process = parts.map(|part| match part {
+            Part::Kept { process, .. } => *process,
+            Part::Native { file, .. } => self.natives[*file].process,
+        });
+        process.collect()
+    }
+
+    /// Earliest start and latest end of anything on a timeline, over rows with valid times, in the traces' own time;
+    /// `None` if there is nothing. Native files answer from their frame headers.
+    ///
+    /// # Errors
+    /// A part of a file that cannot be read.
+    pub fn time_span(&self) -> Result<Option<(i64, i64)>> {
+        let mut span: Option<(i64, i64)> = None;
+        let mut widen = |from: i64, to: i64| {
+            span = Some(span.map_or((from, to), |(a, b)| (a.min(from), b.max(to))));
+        };
+        for table in [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::API] {
+            for part in self.parts.iter().filter(|part| part.table() == table) {
+                match part {
+                    Part::Native { file, frame, .. } => {
+                        let native = &self.natives[*file];
+                        let offset = self.offset_ns(native.process);
+                        if let Some((from, to)) = native.frame_times(*frame) {
+                            widen(from.saturating_add(offset), to.saturating_add(offset));
+                        }
+                    }
+                    Part::Kept { .. } => {
+                        if let Some(batch) =
+                            self.decode(part, &["start_ns", "duration_ns"], &Filter::everything(), &mut Vec::new())?
+                        {
+                            let (start, duration) = (batch.i64("start_ns"), batch.i64("duration_ns"));
+                            batch.for_each_row(|i| {
+                                if let (Some(from), Some(length)) = (start.get(i), duration.get(i)) {
+                                    let from = from.saturating_add(batch.offset_ns);
+                                    widen(from, from.saturating_add(length));
+                                }
+                            });
+                        }
+                    }
+                }
+            }
+        }
+        Ok(span)
+    }
+
     /// Folds over all selected rows of `table`, batch by batch, on all threads.
     ///
     /// Each thread starts from `make()`, sees some of the batches in no particular order, and its result is merged

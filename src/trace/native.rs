@@ -173,6 +173,12 @@ impl NativeFile {
         u64::from(self.reader.frames()[frame].rows)
     }
 
+    /// Earliest start and latest end of one frame's rows with valid times, on the trace clock.
+    pub fn frame_times(&self, frame: usize) -> Option<(i64, i64)> {
+        let info = &self.reader.frames()[frame];
+        info.min_start_ns.zip(info.max_end_ns)
+    }
+
     /// The reader underneath, for `info`.
     pub fn reader(&self) -> &TraceReader {
         &self.reader

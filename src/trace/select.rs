@@ -5,6 +5,7 @@ use super::frames::Frames;
 use crate::error::Result;
 use regex::Regex;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use trace_format::schema::TableSpec;
 use trace_format::tables;
 
@@ -55,7 +56,7 @@ impl Selection {
 type Launch = (u32, u64);
 
 /// A selection made ready to judge rows.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Filter {
     selection: Selection,
     /// By process ordinal; empty: all.
@@ -63,9 +64,9 @@ pub struct Filter {
     /// By shape id; empty: all.
     shape: Vec<bool>,
     /// Launches made inside the wanted range; `None`: no range was asked for.
-    in_range: Option<HashSet<Launch>>,
+    in_range: Option<Arc<HashSet<Launch>>>,
     /// Launches of selected GPU work, which select the API calls; `None`: API calls are not restricted so.
-    launched: Option<HashSet<Launch>>,
+    launched: Option<Arc<HashSet<Launch>>>,
 }
 
 impl Filter {
@@ -101,7 +102,7 @@ impl Filter {
             filter.shape = shapes.map(|id| pattern.is_match(&kernel_text(id))).collect();
         }
         if let Some(name) = &selection.range {
-            filter.in_range = Some(launches_in_range(frames, name)?);
+            filter.in_range = Some(Arc::new(launches_in_range(frames, name)?));
         }
         let by_gpu = selection.by_gpu_property();
         filter.selection = selection;
@@ -123,9 +124,22 @@ impl Filter {
                 )?;
                 launched.extend(found);
             }
-            filter.launched = Some(launched);
+            filter.launched = Some(Arc::new(launched));
         }
         Ok(filter)
+    }
+
+    /// Whether every row is selected.
+    pub fn is_everything(&self) -> bool {
+        self.selection.is_everything()
+    }
+
+    /// The same selection within one process.
+    pub fn within_process(&self, process: u32) -> Filter {
+        let taken = self.takes_process(process);
+        let mut only = vec![false; process as usize + 1];
+        only[process as usize] = taken;
+        Filter { process: only, ..self.clone() }
     }
 
     /// Whether rows of this process can be selected at all.
@@ -195,13 +209,28 @@ impl Filter {
 /// Where a range was open: process and thread; no thread for ranges that are not bound to one.
 type Lane = (u32, Option<u32>);
 
-/// Disjoint time spans in order.
-#[derive(Default)]
-struct Spans(Vec<(i64, i64)>);
+/// Time spans; disjoint and in order once united.
+#[derive(Clone, Debug, Default)]
+pub struct Spans(Vec<(i64, i64)>);
 
 impl Spans {
+    /// Adds the span from `start` to just before `end`.
+    pub fn push(&mut self, start: i64, end: i64) {
+        self.0.push((start, end));
+    }
+
+    /// Moves all spans of `other` in here.
+    pub fn append(&mut self, other: &mut Spans) {
+        self.0.append(&mut other.0);
+    }
+
+    /// The spans.
+    pub fn as_slice(&self) -> &[(i64, i64)] {
+        &self.0
+    }
+
     /// Sorts and unites what was pushed: a call is inside a range if it is inside any occurrence of it.
-    fn unite(&mut self) {
+    pub fn unite(&mut self) {
         self.0.sort_unstable();
         let mut united: Vec<(i64, i64)> = Vec::with_capacity(self.0.len());
         for &(start, end) in &self.0 {
@@ -242,15 +271,15 @@ fn launches_in_range(frames: &Frames, name: &str) -> Result<HashSet<Launch>> {
                     if let Some(start) = start.get(i) {
                         let thread = if style == 1 { None } else { tid.get(i) };
                         // A range still open at the end of the recording reaches to the end.
-                        let span = (start, end.get(i).unwrap_or(i64::MAX));
-                        open.entry((batch.process, thread)).or_default().0.push(span);
+                        let end = end.get(i).unwrap_or(i64::MAX);
+                        open.entry((batch.process, thread)).or_default().push(start, end);
                     }
                 }
             });
         },
         |a, b| {
             for (lane, mut spans) in b {
-                a.entry(lane).or_default().0.append(&mut spans.0);
+                a.entry(lane).or_default().append(&mut spans);
             }
         },
     )?;

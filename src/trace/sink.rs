@@ -25,12 +25,36 @@ pub struct Need {
     pub tables: Vec<&'static TableSpec>,
     /// How much of each row.
     pub detail: Detail,
+    /// Whether table `range` is to hold operators, annotations and Python functions of other profilers (styles 3 to
+    /// 5) beside NVTX ranges. They are four fifths of many PyTorch traces.
+    pub operators: bool,
 }
 
 impl Need {
     /// Everything.
     pub fn all() -> Self {
-        Need { tables: tables::ALL.to_vec(), detail: Detail::Full }
+        Need { tables: tables::ALL.to_vec(), detail: Detail::Full, operators: true }
+    }
+
+    /// Times, names and places of some tables.
+    pub fn totals(tables: &[&'static TableSpec]) -> Self {
+        Need { tables: tables.to_vec(), detail: Detail::Totals, operators: false }
+    }
+
+    /// Everything of some tables, operators apart.
+    pub fn full(tables: &[&'static TableSpec]) -> Self {
+        Need { detail: Detail::Full, ..Need::totals(tables) }
+    }
+
+    /// Widens this to what `other` needs too.
+    pub fn add(&mut self, other: &Need) {
+        for table in &other.tables {
+            if !self.wants(table) {
+                self.tables.push(table);
+            }
+        }
+        self.detail = self.detail.max(other.detail);
+        self.operators |= other.operators;
     }
 
     /// Whether rows of `table` are wanted.

@@ -150,7 +150,8 @@ impl Column {
 
     fn append(&mut self, other: &Column, rows: Range<usize>) {
         let before = self.values.len();
-        if !self.values.append(&other.values, rows.clone()) || (self.validity.is_none() && other.validity.is_none()) {
+        if !self.values.append(&other.values, rows.clone()) || (self.validity.is_none() && other.validity.is_none())
+        {
             return;
         }
         let validity = self.validity.get_or_insert_with(|| vec![true; before]);

@@ -7,6 +7,7 @@
 //! crate is generated from the same registry by [`format_md`].
 
 pub mod columns;
+pub mod format_md;
 pub mod frame;
 pub mod header;
 mod index;

@@ -64,7 +64,8 @@ impl<S: Source> TraceReader<S> {
         let file = Counted { source, bytes_read: AtomicU64::new(0) };
         let error = |(offset, what)| ReadError { path: None, offset, what };
         let len = file.source.len().map_err(|e| error((0, ReadErrorKind::Io(e))))?;
-        let Beginning { header, marker, json_end, frames_at, damage } = file::beginning(&file, len).map_err(error)?;
+        let Beginning { header, marker, json_end, frames_at, damage } =
+            file::beginning(&file, len).map_err(error)?;
         let mut reader = TraceReader {
             file,
             path: None,
@@ -194,8 +195,7 @@ impl<S: Source> TraceReader<S> {
             }
             bytes.resize((frame.end() - frame.offset) as usize, 0);
             let whole = self.file.read(&mut bytes, frame.offset).map_err(io(frame))? == bytes.len();
-            let (payload, padding) =
-                bytes.split_at(HEADER_BYTES).1.split_at(frame.payload_len as usize);
+            let (payload, padding) = bytes.split_at(HEADER_BYTES).1.split_at(frame.payload_len as usize);
             if !whole || crc32c::crc32c(payload) != frame.payload_crc {
                 problems.push(frame_problem(frame));
             } else if !self.header_agrees(&bytes, frame) || padding.iter().any(|&b| b != 0) {

@@ -88,7 +88,10 @@ pub struct TraceWriter<W> {
     /// Frames that no index lists yet.
     unlisted: Vec<FrameInfo>,
     last_index: Option<u64>,
+    /// The closing frame is written: nothing but the trailer may follow.
     closed: bool,
+    /// So is the trailer.
+    ended: bool,
 }
 
 impl<W: Output> TraceWriter<W> {
@@ -112,6 +115,7 @@ impl<W: Output> TraceWriter<W> {
             unlisted: Vec::new(),
             last_index: None,
             closed: false,
+            ended: false,
         };
         let bytes = header.to_bytes();
         writer.write_all(&bytes)?;
@@ -162,24 +166,31 @@ impl<W: Output> TraceWriter<W> {
     /// Ends the trace: index, totals, and the 16 bytes from which a reader finds them.
     ///
     /// `more` is an object of the caller's own totals (records delivered, lost, ...), kept under `writer_totals`.
-    /// Errors: the output refused; what was written before is a whole, unclosed trace. May be tried again.
+    /// Errors: the output refused; what was written before is a whole trace. May be tried again.
     pub fn finish(&mut self, more: &Value) -> Result<(), WriteError> {
-        if self.closed {
+        if self.ended {
             return Err(WriteError::Closed);
         }
-        self.write_index()?;
+        if !self.closed {
+            self.write_index()?;
+            self.write_closed(more)?;
+            self.closed = true;
+        }
+        let end = trailer(self.last_index.unwrap_or(0), self.header.marker());
+        self.write_all(&end)?;
+        self.cut();
+        self.ended = true;
+        Ok(())
+    }
+
+    fn write_closed(&mut self, more: &Value) -> Result<(), WriteError> {
         let table = |(&id, totals): (&u16, &TableTotals)| {
             let name = crate::tables::by_id(id).map_or_else(|| id.to_string(), |t| t.name.to_owned());
             (name, json!({"rows": totals.rows, "frames": totals.frames, "bytes": totals.bytes}))
         };
         let tables: Map<String, Value> = self.totals.iter().map(table).collect();
         let closed = json!({"frames": self.seq, "bytes": self.offset, "tables": tables, "writer_totals": more});
-        self.write_value(&CLOSED, &closed, 0, 0)?;
-        let end = trailer(self.last_index.unwrap_or(0), self.header.marker());
-        self.write_all(&end)?;
-        self.cut();
-        self.closed = true;
-        Ok(())
+        self.write_value(&CLOSED, &closed, 0, 0)
     }
 
     /// Rows of `table` in the file, repetitions not counted.
@@ -342,8 +353,7 @@ impl<W: Output> TraceWriter<W> {
         info.payload_len = payload_len as u32;
         info.payload_crc = crc32c::crc32c(&self.frame[HEADER_BYTES..]);
         info.seq = self.seq;
-        info.index_distance =
-            self.last_index.map_or(0, |at| u32::try_from(self.offset - at).unwrap_or(0));
+        info.index_distance = self.last_index.map_or(0, |at| u32::try_from(self.offset - at).unwrap_or(0));
         self.frame[..HEADER_BYTES].copy_from_slice(&info.to_bytes(self.header.marker()));
         self.frame.resize(HEADER_BYTES + padded(payload_len), 0);
         let frame = std::mem::take(&mut self.frame);
@@ -363,28 +373,44 @@ impl<W: Output> TraceWriter<W> {
 
     /// Writes `bytes` at the end of the file, all or nothing.
     fn write_all(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
-        let mut done = 0;
-        while done < bytes.len() {
-            let at = self.offset + done as u64;
-            let error = match self.output.write_at(&bytes[done..], at) {
-                Ok(n) if n > 0 => {
-                    done = bytes.len().min(done + n);
-                    self.dirty_end = self.dirty_end.max(self.offset + done as u64);
-                    continue;
-                }
-                Ok(_) => io::ErrorKind::WriteZero.into(),
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-                Err(e) => e,
-            };
+        self.cut();
+        let head = bytes.len().min(HEADER_BYTES);
+        let written = if self.dirty_end > self.offset {
+            // Leftovers of a failed write cannot be cut off. A good header over an old body would look like a
+            // damaged frame, so there is no header until the body is whole.
+            self.write_at(&[0; HEADER_BYTES][..head], 0)
+                .and_then(|()| self.write_at(&bytes[head..], head as u64))
+                .and_then(|()| self.write_at(&bytes[..head], 0))
+        } else {
+            self.write_at(bytes, 0)
+        };
+        if let Err(source) = written {
             self.cut();
-            return Err(WriteError::Io { offset: self.offset, source: error });
+            return Err(WriteError::Io { offset: self.offset, source });
         }
         self.offset += bytes.len() as u64;
         Ok(())
     }
 
-    /// Cuts off what a failed write left. If even that fails, the next frame overwrites it, and a reader takes it
-    /// for the incomplete tail that it is.
+    /// Writes `bytes` at some distance behind the end of the file, however many calls that takes.
+    fn write_at(&mut self, bytes: &[u8], distance: u64) -> io::Result<()> {
+        let mut done = 0;
+        while done < bytes.len() {
+            let at = self.offset + distance + done as u64;
+            match self.output.write_at(&bytes[done..], at) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(n) => {
+                    done = bytes.len().min(done + n);
+                    self.dirty_end = self.dirty_end.max(self.offset + distance + done as u64);
+                }
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    /// Cuts off what a failed write left, if anything.
     fn cut(&mut self) {
         if self.dirty_end > self.offset && self.output.truncate(self.offset).is_ok() {
             self.dirty_end = self.offset;

@@ -69,3 +69,29 @@ pub fn overhead(name: &[u8]) -> u32 {
         _ => 0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_are_named_by_kind_and_memories() {
+        assert_eq!(copy(b"Memcpy HtoD (Pageable -> Device)"), (1, 1, 3));
+        assert_eq!(copy(b"Memcpy DtoH (Device -> Pinned)"), (2, 3, 2));
+        assert_eq!(copy(b"Memcpy DtoD (Device -> Device)"), (8, 3, 3));
+        assert_eq!(copy(b"Memcpy PtoP (Device Static -> Managed Static)"), (10, 6, 7));
+        assert_eq!(copy(b"Memcpy HtoD (Host -> Device)"), (1, 0, 3));
+    }
+
+    #[test]
+    fn unknown_names_are_unknown() {
+        assert_eq!(copy(b"Memcpy DtoD"), (8, 0, 0));
+        assert_eq!(copy(b"Memcpy "), (0, 0, 0));
+        assert_eq!(copy(b"Memcpy XtoY (a)"), (0, 0, 0));
+        assert_eq!(copy(b"CopyHostToDevice"), (0, 0, 0));
+        assert_eq!(copy(b""), (0, 0, 0));
+        assert_eq!([fill(b"Memset (Device)"), fill(b"Memset (Unknown)"), fill(b"Memset")], [3, 0, 0]);
+        assert_eq!([sync(b"Context Sync"), sync(b"?")], [4, 0]);
+        assert_eq!([overhead(b"Lazy Function Loading"), overhead(b"?")], [327_680, 0]);
+    }
+}

@@ -132,3 +132,65 @@ impl Category {
         found.map_or(Category::Other, |&(_, category)| category)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::import::kineto::tape::Indexer;
+
+    fn read(text: &str, check: impl FnOnce(Read)) {
+        let mut indexer = Indexer::default();
+        indexer.index(text.as_bytes(), 0, true);
+        check(Event::read(Tape { text: text.as_bytes(), tokens: indexer.tokens() }, 0));
+    }
+
+    fn whole(text: &str, check: impl FnOnce(Event)) {
+        read(text, |read| match read {
+            Read::Whole(event, _) => check(event),
+            _ => panic!("{text} is an event"),
+        });
+    }
+
+    #[test]
+    fn the_last_of_equal_keys_counts() {
+        whole(r#"{"ts":1,"ph":"M","ph":"X","ts":2}"#, |event| {
+            assert_eq!((event.ts, event.phase), (Value::Bare(b"2"), Value::Text(b"X")));
+        });
+    }
+
+    #[test]
+    fn keys_may_be_escaped_and_unknown_ones_are_passed_over() {
+        whole(r#"{"p\u0068":"X","id":[{"ts":7}],"a\\b":1,"cname":"good"}"#, |event| {
+            assert_eq!(event, Event { phase: Value::Text(b"X"), ..Event::default() });
+        });
+    }
+
+    #[test]
+    fn an_event_is_whole_cut_or_broken() {
+        for text in ["{", r#"{"ph""#, r#"{"ph":"X""#, r#"{"args":{"a":[1]"#, r#"{"ts":1"#] {
+            read(text, |read| assert!(matches!(read, Read::Cut), "{text}"));
+        }
+        for text in [r#"{"ph" "X"}"#, r#"{"ph":}"#, "{{}}", "{[]}", "{]"] {
+            read(text, |read| assert!(matches!(read, Read::Broken), "{text}"));
+        }
+    }
+
+    #[test]
+    fn categories_of_every_era_are_known() {
+        let of = |name: &str| Category::of(Value::Text(name.as_bytes()));
+        for name in ["Kernel", "kernel", "KERNEL"] {
+            assert_eq!(of(name), Category::Kernel);
+        }
+        assert_eq!([of("Memcpy"), of("gpu_memcpy")], [Category::Memcpy; 2]);
+        assert_eq!([of("Memset"), of("gpu_memset")], [Category::Memset; 2]);
+        assert_eq!([of("Runtime"), of("cuda_runtime"), of("hip_runtime")], [Category::Runtime; 3]);
+        assert_eq!([of("Operator"), of("cpu_op")], [Category::Operator; 2]);
+        assert_eq!(of("cuda_driver"), Category::Driver);
+        assert_eq!(of("user_annotation"), Category::Annotation);
+        assert_eq!(of("python_function"), Category::Python);
+        for name in ["gpu_user_annotation", "Trace", "ac2g", "cpu_instant_event", "cuda_profiler_range", ""] {
+            assert_eq!(of(name), Category::Other, "{name}");
+        }
+        assert_eq!(Category::of(Value::Bare(b"kernel")), Category::Other);
+    }
+}

@@ -21,11 +21,14 @@ pub struct Header {
     pub rank: Option<u32>,
     /// Number of ranks.
     pub world_size: Option<u32>,
+    /// The devices.
+    pub devices: Vec<Device>,
     /// Whether this is a speedscope file, which is no trace of events.
     pub speedscope: bool,
 }
 
 /// A device as the header describes it.
+#[derive(Debug)]
 pub struct Device {
     /// Its row; the name is still missing.
     pub row: DeviceRow,
@@ -49,8 +52,8 @@ impl Header {
         )
     }
 
-    /// Takes a field; returns the devices if it describes them.
-    pub fn set(&mut self, key: &[u8], value: Value, tape: Tape) -> Vec<Device> {
+    /// Takes a field. As in Python's `json`, the last of equal keys counts.
+    pub fn set(&mut self, key: &[u8], value: Value, tape: Tape) {
         match (key, value) {
             (b"schemaVersion", _) => self.schema = integer(value),
             (b"cupti_version", _) => self.cupti = integer(value),
@@ -67,11 +70,12 @@ impl Header {
                 }
             }
             (b"deviceProperties" | b"computeProperties", Value::Nested(open)) => {
-                return tape.elements(open).filter_map(|device| Device::read(tape, device)).collect();
+                self.devices = tape.elements(open).filter_map(|device| Device::read(tape, device)).collect();
+                let mut seen = std::collections::BTreeSet::new();
+                self.devices.retain(|device| seen.insert(device.row.device));
             }
             _ => {}
         }
-        Vec::new()
     }
 
     /// What wrote the file, as far as it says.

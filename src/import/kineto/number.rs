@@ -157,3 +157,124 @@ fn exponent(text: &[u8]) -> Option<i64> {
     let value = digits.iter().take(10).fold(0i64, |v, d| v * 10 + i64::from(d - b'0'));
     Some(if negative { -value } else { value })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ns(text: &str) -> Option<i64> {
+        nanoseconds(Value::Bare(text.as_bytes()))
+    }
+
+    #[test]
+    fn microseconds_become_nanoseconds_exactly() {
+        let cases = [
+            ("0", 0),
+            ("1606910596297023", 1_606_910_596_297_023_000),
+            ("1419247332972.313", 1_419_247_332_972_313),
+            ("1712195495519689.0", 1_712_195_495_519_689_000),
+            ("1712195495519689.25", 1_712_195_495_519_689_250),
+            ("5.6", 5_600),
+            ("5.", 5_000),
+            (".5", 500),
+            ("-12.001", -12_001),
+            ("+7", 7_000),
+            ("007", 7_000),
+            ("-0", 0),
+            ("9999999999999999", 9_223_372_036_854_775_807),
+            ("9223372036854775.807", i64::MAX),
+            ("-9223372036854775.808", i64::MIN),
+            ("1.712195495519689e15", 1_712_195_495_519_689_000),
+            ("1E3", 1_000_000),
+            ("1e+3", 1_000_000),
+            ("25e-3", 25),
+            ("0e999999999999999999999", 0),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(ns(text), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn half_a_nanosecond_is_rounded_to_even() {
+        let cases = [
+            ("0.0005", 0),
+            ("0.0015", 2),
+            ("0.0025", 2),
+            ("-0.0015", -2),
+            ("0.00150000000000000000000000000000000000000000000001", 2),
+            ("0.00050000000000000000000000000000000000000000000001", 1),
+            ("0.00249999999999999999999999999999999999999999999999", 2),
+            ("1712195495519689.12549", 1_712_195_495_519_689_125),
+            ("1712195495519689.1255", 1_712_195_495_519_689_126),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(ns(text), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn too_large_numbers_saturate_and_too_small_ones_vanish() {
+        assert_eq!(ns("1e300"), Some(i64::MAX));
+        assert_eq!(ns("-1e999999999999"), Some(i64::MIN));
+        assert_eq!(ns("1e-300"), Some(0));
+        assert_eq!(ns("1e-999999999999"), Some(0));
+        assert_eq!(ns(&"9".repeat(500)), Some(i64::MAX));
+        assert_eq!(ns(&format!("{}e-480", "9".repeat(500))), Some(i64::MAX));
+        assert_eq!(ns(&format!("0.{}1", "0".repeat(500))), Some(0));
+        assert_eq!(ns(&format!("{}5{}", "0".repeat(500), "e-3")), Some(5));
+    }
+
+    #[test]
+    fn what_is_no_number_is_none() {
+        for text in [
+            "",
+            "-",
+            ".",
+            "NaN",
+            "Infinity",
+            "-Infinity",
+            "nan",
+            "null",
+            "1.2.3",
+            "1e",
+            "1e+",
+            "e5",
+            "0x10",
+            "1 2",
+            "--1",
+            "1e5.0",
+        ] {
+            assert_eq!(ns(text), None, "{text}");
+        }
+        assert_eq!(nanoseconds(Value::Missing), None);
+        assert_eq!(nanoseconds(Value::Nested(0)), None);
+    }
+
+    #[test]
+    fn numbers_may_stand_in_quotes() {
+        assert_eq!(nanoseconds(Value::Text(b" 12.5 ")), Some(12_500));
+        assert_eq!(id::<u32>(Value::Text(b"4093687616")), Some(4_093_687_616));
+        assert_eq!(id::<u32>(Value::Text(b"4294967296")), None);
+        assert_eq!(id::<u32>(Value::Text(b"stream 7")), None);
+    }
+
+    #[test]
+    fn both_ways_of_reading_agree() {
+        for whole in [0u64, 1, 9, 10, 999, 123_456_789, 999_999_999_999_999] {
+            for fraction in ["", ".", ".0", ".5", ".25", ".125", ".999"] {
+                let text = format!("{whole}{fraction}");
+                let slow = any(text.as_bytes(), 3).map(|v| v as u64);
+                assert_eq!(plain(text.as_bytes(), 3), slow, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn sizes_are_as_many_numbers_as_asked_for() {
+        assert_eq!(integers(b" 2322, 1 ,1"), Some([2322, 1, 1]));
+        assert_eq!(integers::<3>(b"1, 2"), None);
+        assert_eq!(integers::<3>(b"1, x, 3"), None);
+        assert_eq!(integers::<3>(b""), None);
+    }
+}

@@ -3,12 +3,14 @@
 use super::event::{Category, Event};
 use super::number::integer;
 use super::tape::Value;
+use std::collections::HashMap;
 
 /// Events by the process they name. Kineto names the device instead on GPU rows, 0 on Python's and -1 on its own,
 /// so only calls and operators tell.
 #[derive(Default)]
 pub struct Pids {
     seen: Vec<Pid>,
+    index: HashMap<Vec<u8>, usize>,
     last: usize,
 }
 
@@ -29,10 +31,10 @@ impl Pids {
         }
         let (Value::Bare(text) | Value::Text(text)) = pid else { return };
         if self.seen.get(self.last).is_none_or(|p| p.text != text) {
-            self.last = self.seen.iter().position(|p| p.text == text).unwrap_or_else(|| {
+            self.last = *self.index.entry(text.to_vec()).or_insert(self.seen.len());
+            if self.last == self.seen.len() {
                 self.seen.push(Pid { text: text.to_vec(), calls: 0, operators: 0 });
-                self.seen.len() - 1
-            });
+            }
         }
         let seen = &mut self.seen[self.last];
         *(if is_call { &mut seen.calls } else { &mut seen.operators }) += 1;
@@ -40,7 +42,8 @@ impl Pids {
 
     /// The process with the most calls, or operators if nobody called.
     pub fn main(&self) -> Option<u32> {
-        let main = self.seen.iter().max_by_key(|p| (p.calls, p.operators))?;
+        // `max_by_key` takes the last of equals, and the first is to win.
+        let main = self.seen.iter().rev().max_by_key(|p| (p.calls, p.operators))?;
         integer(Value::Bare(&main.text))?.try_into().ok()
     }
 
@@ -50,7 +53,7 @@ impl Pids {
     }
 
     fn contains(&self, pid: &[u8]) -> bool {
-        self.seen.iter().any(|p| p.text == pid)
+        self.index.contains_key(pid)
     }
 }
 
@@ -98,5 +101,53 @@ pub fn thread_id(tid: Value) -> u32 {
             text.iter().fold(0x811c_9dc5, |hash, &b| (hash ^ u32::from(b)).wrapping_mul(0x0100_0193))
         }
         (None, Value::Missing | Value::Nested(_)) => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thread_ids_are_stable_and_fit() {
+        assert_eq!(thread_id(Value::Bare(b"2919752")), 2_919_752);
+        assert_eq!(thread_id(Value::Text(b"4093687616")), 4_093_687_616);
+        assert_eq!(thread_id(Value::Bare(b"-549452224")), 3_745_515_072);
+        assert_eq!(thread_id(Value::Bare(b"139960515115904")), 139_960_515_115_904u64 as u32 ^ 32_587);
+        assert_eq!(thread_id(Value::Text(b"PyTorch Profiler")), thread_id(Value::Text(b"PyTorch Profiler")));
+        assert_ne!(thread_id(Value::Text(b"a")), thread_id(Value::Text(b"b")));
+        assert_eq!(thread_id(Value::Missing), 0);
+    }
+
+    #[test]
+    fn the_process_with_most_calls_is_the_one() {
+        let mut pids = Pids::default();
+        assert_eq!(pids.main(), None);
+        for (category, pid) in [
+            (Category::Operator, "1"),
+            (Category::Operator, "1"),
+            (Category::Runtime, "2"),
+            (Category::Driver, "3"),
+            (Category::Runtime, "3"),
+            (Category::Kernel, "0"),
+            (Category::Python, "0"),
+        ] {
+            pids.count(category, Value::Bare(pid.as_bytes()));
+        }
+        assert_eq!((pids.main(), pids.with_calls()), (Some(3), 2));
+        pids.count(Category::Runtime, Value::Text(b"2"));
+        assert_eq!(pids.main(), Some(2), "the first of equals");
+    }
+
+    #[test]
+    fn the_last_name_of_a_thread_counts_and_lanes_of_the_gpu_are_no_threads() {
+        let mut pids = Pids::default();
+        pids.count(Category::Operator, Value::Bare(b"42"));
+        let mut threads = Threads::default();
+        for (pid, tid, name) in [("0", "7", "stream 7"), ("42", "43", "thread 43"), ("42", "43", "autograd")] {
+            let (pid, tid) = (Value::Bare(pid.as_bytes()), Value::Bare(tid.as_bytes()));
+            threads.name(&Event { pid, tid, ..Event::default() }, name.into());
+        }
+        assert_eq!(threads.named(&pids), [(43, b"autograd".to_vec())]);
     }
 }

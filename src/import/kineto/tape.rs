@@ -316,3 +316,126 @@ fn bare(text: &[u8]) -> &[u8] {
     let end = text.iter().position(|&b| b == b',' || b.is_ascii_whitespace()).unwrap_or(text.len());
     &text[..end]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A seeded stream of bytes, most of them such as matter here.
+    fn noise(seed: u64, len: usize) -> Vec<u8> {
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let bytes = std::iter::repeat_with(|| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            let choice = (state >> 33) as usize;
+            let alphabet = b"\"\"\"\\\\{}[]:, a\x80\xff";
+            alphabet[choice % alphabet.len()]
+        });
+        bytes.take(len).collect()
+    }
+
+    /// The same by the book, a byte at a time.
+    fn tokens_of(text: &[u8]) -> Vec<u32> {
+        let (mut tokens, mut inside, mut escaped) = (Vec::new(), false, false);
+        for (i, &byte) in text.iter().enumerate() {
+            let is_quote = byte == b'"' && !escaped;
+            if is_quote || (!inside && b"{}[]".contains(&byte)) {
+                tokens.push(i as u32);
+            }
+            inside ^= is_quote;
+            escaped = byte == b'\\' && !escaped;
+        }
+        tokens
+    }
+
+    #[test]
+    fn finds_the_same_tokens_as_a_plain_loop_however_the_text_arrives() {
+        for seed in 0..400 {
+            let text = noise(seed, (seed as usize * 7) % 700);
+            let expected = tokens_of(&text);
+            for piece in [1, 3, 63, 64, 65, 128, 1000] {
+                let mut indexer = Indexer::default();
+                let (mut given, mut indexed) = (0, 0);
+                while given < text.len() {
+                    given = (given + piece).min(text.len());
+                    indexed = indexer.index(&text[..given], indexed, given == text.len());
+                }
+                assert_eq!(indexer.tokens(), expected, "seed {seed}, pieces of {piece}");
+            }
+        }
+    }
+
+    #[test]
+    fn masks_without_vectors_are_the_same() {
+        for seed in 0..500 {
+            let mut block = [0; BLOCK];
+            block.copy_from_slice(&noise(seed, BLOCK));
+            let (a, b) = (Masks::of(&block), Masks::portable(&block));
+            assert_eq!((a.quotes, a.backslashes, a.brackets), (b.quotes, b.backslashes, b.brackets), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn tokens_in_front_are_dropped_and_the_others_moved() {
+        let mut indexer = Indexer::default();
+        indexer.index(b"[1]  {2}", 0, true);
+        indexer.drop_front(2, 5);
+        assert_eq!(indexer.tokens(), [0, 2]);
+    }
+
+    fn fields_of(text: &str) -> Vec<(String, String)> {
+        let mut indexer = Indexer::default();
+        indexer.index(text.as_bytes(), 0, true);
+        let tape = Tape { text: text.as_bytes(), tokens: indexer.tokens() };
+        let show = |b: &[u8]| String::from_utf8_lossy(b).into_owned();
+        let fields = tape.fields(0).map(|(key, value)| {
+            let value = match value {
+                Value::Bare(text) => show(text),
+                Value::Text(text) => format!("'{}'", show(text)),
+                Value::Nested(open) => format!("({})", show(tape.inner(open))),
+                Value::Missing => unreachable!("no such field"),
+            };
+            (show(key), value)
+        });
+        fields.collect()
+    }
+
+    fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
+        expected.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect()
+    }
+
+    #[test]
+    fn fields_of_every_kind_are_found() {
+        let text = r#"{ "a":1,"b" : "x, \"y" ,"c":[1, {"a":9}],"d":null, "e":{},"f":NaN ,"g":""}"#;
+        let expected = [
+            ("a", "1"),
+            ("b", r#"'x, \"y'"#),
+            ("c", r#"(1, {"a":9})"#),
+            ("d", "null"),
+            ("e", "()"),
+            ("f", "NaN"),
+            ("g", "''"),
+        ];
+        assert_eq!(fields_of(text), pairs(&expected));
+        assert_eq!(fields_of("{}"), []);
+    }
+
+    #[test]
+    fn what_is_no_object_ends_the_fields() {
+        assert_eq!(fields_of(r#"{"a":1,"b" 2,"c":3}"#), pairs(&[("a", "1")]));
+        assert_eq!(fields_of(r#"{"a":}"#), []);
+        assert_eq!(fields_of(r#"{[1]}"#), []);
+        assert_eq!(fields_of(r#"{"a":1,"b":"#), pairs(&[("a", "1")]));
+    }
+
+    #[test]
+    fn elements_are_the_nested_values_alone() {
+        let text = br#"["x", {"a":1}, 2, [3], {"b":[]}]"#;
+        let mut indexer = Indexer::default();
+        indexer.index(text, 0, true);
+        let tape = Tape { text, tokens: indexer.tokens() };
+        let inner: Vec<_> = tape.elements(0).map(|e| tape.inner(e)).collect();
+        assert_eq!(inner, [&b"\"a\":1"[..], b"3", b"\"b\":[]"]);
+    }
+}

@@ -65,3 +65,39 @@ fn character(first: u16, rest: &[u8]) -> (char, &[u8]) {
     });
     pair.unwrap_or((char::REPLACEMENT_CHARACTER, rest))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(raw: &str) -> String {
+        String::from_utf8(unescape(raw.as_bytes()).into_owned()).expect("UTF-8")
+    }
+
+    #[test]
+    fn escapes_are_resolved() {
+        assert_eq!(text(r#"a\"b\\c\/d"#), r#"a"b\c/d"#);
+        assert_eq!(text(r"\b\f\n\r\t"), "\u{8}\u{c}\n\r\t");
+        assert_eq!(text(r"\u0041\u00e9\u20AC"), "Aé€");
+        assert_eq!(text(r"\ud83d\ude00!"), "😀!");
+        assert_eq!(text("no escapes: é"), "no escapes: é");
+    }
+
+    #[test]
+    fn what_is_no_escape_stays_or_becomes_the_replacement_character() {
+        assert_eq!(text(r"\ud83d"), "\u{fffd}");
+        assert_eq!(text(r"\ud83dx"), "\u{fffd}x");
+        assert_eq!(text(r"\ude00\u0041"), "\u{fffd}A");
+        assert_eq!(text(r"\ud83d\ud83d\ude00"), "\u{fffd}😀");
+        assert_eq!(text(r"C:\Users"), r"C:\Users");
+        assert_eq!(text(r"\u12"), r"\u12");
+        assert_eq!(text(r"\u+123"), r"\u+123");
+        assert_eq!(text("x\\"), "x\\");
+    }
+
+    #[test]
+    fn bytes_that_are_no_utf8_stay() {
+        assert_eq!(&*unescape(b"\xff\\n\xfe"), b"\xff\n\xfe");
+        assert_eq!(&*unescape(b"\xff"), b"\xff");
+    }
+}

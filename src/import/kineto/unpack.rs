@@ -90,3 +90,71 @@ fn fill(mut input: impl Read, full: &SyncSender<io::Result<Vec<u8>>>, emptied: &
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use std::io::Write;
+
+    fn packed(text: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(text).and_then(|()| encoder.finish()).expect("packs into memory")
+    }
+
+    /// What comes out of a file with this content.
+    fn unpacked(name: &str, content: &[u8]) -> (Vec<u8>, Option<Failure>) {
+        let path = std::env::temp_dir().join(format!("gpuprof-unpack-{}-{name}", std::process::id()));
+        std::fs::write(&path, content).expect("a temporary file");
+        let result = with_text(&path, |source| {
+            let mut text = Vec::new();
+            while source(&mut text) {}
+            text
+        });
+        std::fs::remove_file(&path).expect("removes it again");
+        result.expect("opens")
+    }
+
+    /// A text of several chunks that does not pack into nothing.
+    fn long() -> Vec<u8> {
+        (0..3 * CHUNK_BYTES as u32 / 4).flat_map(|i| (i.wrapping_mul(2_654_435_761) >> 8).to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn plain_and_packed_text_come_out_the_same() {
+        let text = long();
+        assert_eq!(unpacked("plain", &text), (text.clone(), None));
+        assert_eq!(unpacked("packed", &packed(&text)), (text.clone(), None));
+        let (front, back) = text.split_at(1000);
+        assert_eq!(unpacked("members", &[packed(front), packed(b""), packed(back)].concat()), (text, None));
+        assert_eq!(unpacked("empty", b""), (vec![], None));
+        assert_eq!(unpacked("one byte", b"["), (b"[".to_vec(), None));
+    }
+
+    #[test]
+    fn what_comes_before_damage_is_kept() {
+        let text = long();
+        let whole = packed(&text);
+        let (front, failure) = unpacked("cut", &whole[..whole.len() / 2]);
+        assert!(front.len() > CHUNK_BYTES && text.starts_with(&front));
+        assert!(failure.expect("said").is_cut);
+
+        let mut damaged = whole.clone();
+        let checksum = damaged.len() - 6;
+        damaged[checksum] ^= 1;
+        let (all, failure) = unpacked("checksum", &damaged);
+        assert_eq!(all, text);
+        assert!(!failure.expect("said").is_cut);
+    }
+
+    #[test]
+    fn a_reader_may_stop_early() {
+        let path = std::env::temp_dir().join(format!("gpuprof-unpack-{}-early", std::process::id()));
+        std::fs::write(&path, packed(&long())).expect("a temporary file");
+        let result = with_text(&path, |source| source(&mut Vec::new()));
+        std::fs::remove_file(&path).expect("removes it again");
+        assert_eq!(result.expect("opens"), (true, None));
+        assert!(with_text(Path::new("/nonexistent"), |_| ()).is_err());
+    }
+}

@@ -1,7 +1,7 @@
 //! Work of the GPU and what CUPTI records around it, one table at a time.
 
 use super::Reader;
-use crate::import::rows::{Col, Fields, Scan};
+use crate::import::rows::{ABSENT, Col, Fields, Scan};
 use crate::trace::sink::valid_duration;
 use hashbrown::HashMap;
 use trace_format::tables::{
@@ -39,6 +39,10 @@ impl GpuColumns {
     fn graph_node(&self, row: &Fields) -> Option<u64> {
         row.int(self.graph_node).map(|node| node as u64).filter(|&node| node != 0)
     }
+
+    fn graph(&self, row: &Fields) -> Option<u32> {
+        row.id(self.graph).filter(|&graph| graph != 0)
+    }
 }
 
 /// End minus start if the row has both and they can be right.
@@ -58,37 +62,47 @@ fn memory_kind(nsys: Option<u32>) -> u32 {
     }
 }
 
+/// The numbers of a launch shape.
+const NUMBERS: [&str; 14] = [
+    "gridX",
+    "gridY",
+    "gridZ",
+    "blockX",
+    "blockY",
+    "blockZ",
+    "clusterX",
+    "clusterY",
+    "clusterZ",
+    "registersPerThread",
+    "staticSharedMemory",
+    "dynamicSharedMemory",
+    "localMemoryPerThread",
+    "localMemoryTotal",
+];
+
+/// Names of a launch shape: mangled, demangled, base.
+const NAMES: [&str; 3] = ["mangledName", "demangledName", "shortName"];
+
 /// Reads kernels.
 pub(super) fn kernels(r: &mut Reader) {
-    let Some(mut scan) = r.scan("CUPTI_ACTIVITY_KIND_KERNEL") else { return };
-    let full = r.full();
-    let gpu = GpuColumns::of(&mut scan, full);
-    let demangled = scan.col("demangledName");
-    let mangled = scan.col("mangledName");
-    let base = scan.col("shortName");
-    const NUMBERS: [&str; 14] = [
-        "gridX",
-        "gridY",
-        "gridZ",
-        "blockX",
-        "blockY",
-        "blockZ",
-        "clusterX",
-        "clusterY",
-        "clusterZ",
-        "registersPerThread",
-        "staticSharedMemory",
-        "dynamicSharedMemory",
-        "localMemoryPerThread",
-        "localMemoryTotal",
-    ];
-    let numbers = NUMBERS.map(|name| scan.col_if(full, name));
-    let mut shapes = ShapeCache::default();
+    const NAMES_AND_NUMBERS: usize = NAMES.len() + NUMBERS.len();
+    let Some(scan) = r.scan("CUPTI_ACTIVITY_KIND_KERNEL") else { return };
+    if r.full() {
+        kernels_with::<NAMES_AND_NUMBERS>(r, scan);
+    } else {
+        kernels_with::<{ NAMES.len() }>(r, scan);
+    }
+}
+
+/// Reads kernels whose shapes are told apart by the first `PARTS` of names and numbers.
+fn kernels_with<const PARTS: usize>(r: &mut Reader, mut scan: Scan) {
+    let gpu = GpuColumns::of(&mut scan, r.full());
+    let mut names = NAMES.iter().chain(&NUMBERS);
+    let parts: [Col; PARTS] = std::array::from_fn(|_| names.next().map_or(ABSENT, |name| scan.col(name)));
+    let mut shapes = ShapeCache::<PARTS>::new();
     let tally = scan.run(|row| {
         let Some(start_ns) = row.int(gpu.start) else { return false };
-        let names = [row.int(mangled), row.int(demangled), row.int(base)];
-        let numbers = if full { numbers.map(|col| row.int(col)) } else { [None; 14] };
-        let shape_id = shapes.get((names, numbers), || shape(r, names, numbers));
+        let shape_id = shapes.get(parts.map(|col| row.int(col).unwrap_or(UNKNOWN)), |parts| shape(r, parts));
         let process = r.process(row.int(gpu.process));
         let kernel = KernelRow {
             start_ns,
@@ -98,7 +112,7 @@ pub(super) fn kernels(r: &mut Reader) {
             context: row.id_or_0(gpu.context),
             stream: row.id_or_0(gpu.stream),
             correlation: correlation(row, gpu.correlation),
-            graph_id: row.id(gpu.graph).filter(|&graph| graph != 0),
+            graph_id: gpu.graph(row),
             graph_node_id: gpu.graph_node(row),
             ..Default::default()
         };
@@ -108,62 +122,61 @@ pub(super) fn kernels(r: &mut Reader) {
     r.close(tally);
 }
 
-/// What tells launch shapes apart, in the file's own ids.
-type ShapeKey = ([Option<i64>; 3], [Option<i64>; 14]);
+/// Stands for null among the parts of a shape.
+const UNKNOWN: i64 = i64::MIN;
 
-/// Shape ids of launches seen lately. Programs repeat a few hundred shapes; comparing one key with one slot is
-/// several times cheaper than hashing it into the table of all shapes.
-#[derive(Default)]
-struct ShapeCache {
-    slots: HashMap<u64, (ShapeKey, u32)>,
+/// Shape ids of launches seen lately, one per slot, by the file's own ids and numbers. Programs repeat a few hundred
+/// shapes; comparing with one slot is several times cheaper than finding the shape among all, and shapes that never
+/// repeat cost no memory here.
+struct ShapeCache<const PARTS: usize> {
+    slots: Vec<([i64; PARTS], u32)>,
 }
 
-impl ShapeCache {
-    fn get(&mut self, key: ShapeKey, make: impl FnOnce() -> u32) -> u32 {
-        let (names, numbers) = &key;
-        let mut slot = names[1].unwrap_or(0) as u64;
-        for number in numbers {
-            slot = slot.rotate_left(7) ^ number.unwrap_or(0) as u64;
+impl<const PARTS: usize> ShapeCache<PARTS> {
+    const SLOT_BITS: u32 = 11;
+
+    fn new() -> Self {
+        // No file has a shape like this: ids of names are positive.
+        ShapeCache { slots: vec![([-1; PARTS], 0); 1 << Self::SLOT_BITS] }
+    }
+
+    #[inline]
+    fn get(&mut self, parts: [i64; PARTS], make: impl FnOnce(&[i64]) -> u32) -> u32 {
+        let hash = parts.iter().fold(0u64, |hash, &part| (hash ^ part as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let slot = &mut self.slots[(hash >> (u64::BITS - Self::SLOT_BITS)) as usize];
+        if slot.0 != parts {
+            *slot = (parts, make(&parts));
         }
-        match self.slots.get(&slot) {
-            Some((known, id)) if *known == key => *id,
-            _ => {
-                let id = make();
-                self.slots.insert(slot, (key, id));
-                id
-            }
-        }
+        slot.1
     }
 }
 
-fn shape(r: &mut Reader, names: [Option<i64>; 3], numbers: [Option<i64>; 14]) -> u32 {
-    let [mangled, demangled, base] = names;
-    let demangled_id = r.name_if_any(demangled);
-    // Exports before 2022 have no mangled names.
-    let name_id = r.name_if_any(mangled).or(demangled_id).unwrap_or(0);
-    let [grid_x, grid_y, grid_z, block_x, block_y, block_z, cluster_x, cluster_y, cluster_z, ..] = numbers;
-    let [.., registers, static_smem, dynamic_smem, local_per_thread, local_total] = numbers;
+fn shape(r: &mut Reader, parts: &[i64]) -> u32 {
+    let part = |i: usize| parts.get(i).copied().filter(|&part| part != UNKNOWN);
+    let number = |i: usize| part(NAMES.len() + i);
     // nsys writes 0 for a launch without clusters.
-    let cluster = |size: Option<i64>| size.filter(|&size| size > 0);
+    let cluster = |i: usize| number(i).filter(|&size| size > 0);
+    let demangled_id = r.name_if_any(part(1));
     let row = ShapeRow {
         id: 0,
-        name_id,
-        grid_x,
-        grid_y,
-        grid_z,
-        block_x,
-        block_y,
-        block_z,
-        cluster_x: cluster(cluster_x),
-        cluster_y: cluster(cluster_y),
-        cluster_z: cluster(cluster_z),
-        registers,
-        static_smem_bytes: static_smem,
-        dynamic_smem_bytes: dynamic_smem,
-        local_mem_per_thread_bytes: local_per_thread,
-        local_mem_total_bytes: local_total,
+        // Exports before 2022 have no mangled names.
+        name_id: r.name_if_any(part(0)).or(demangled_id).unwrap_or(0),
+        grid_x: number(0),
+        grid_y: number(1),
+        grid_z: number(2),
+        block_x: number(3),
+        block_y: number(4),
+        block_z: number(5),
+        cluster_x: cluster(6),
+        cluster_y: cluster(7),
+        cluster_z: cluster(8),
+        registers: number(9),
+        static_smem_bytes: number(10),
+        dynamic_smem_bytes: number(11),
+        local_mem_per_thread_bytes: number(12),
+        local_mem_total_bytes: number(13),
         demangled_id,
-        base_id: r.name_if_any(base),
+        base_id: r.name_if_any(part(2)),
     };
     r.sink.shape(row)
 }
@@ -175,8 +188,7 @@ pub(super) fn copies(r: &mut Reader) {
     let gpu = GpuColumns::of(&mut scan, full);
     let [kind, bytes] = ["copyKind", "bytes"].map(|name| scan.col(name));
     let [src_kind, dst_kind] = ["srcKind", "dstKind"].map(|name| scan.col(name));
-    let peers =
-        ["srcDeviceId", "dstDeviceId", "srcContextId", "dstContextId"].map(|name| scan.col_if(full, name));
+    let peers = ["srcDeviceId", "dstDeviceId", "srcContextId", "dstContextId"].map(|name| scan.col_if(full, name));
     let tally = scan.run(|row| {
         let Some(start_ns) = row.int(gpu.start) else { return false };
         let [src_device, dst_device, src_context, dst_context] = peers.map(|col| row.id(col));
@@ -196,7 +208,7 @@ pub(super) fn copies(r: &mut Reader) {
             src_context,
             dst_context,
             correlation: correlation(row, gpu.correlation),
-            graph_id: row.id(gpu.graph).filter(|&graph| graph != 0),
+            graph_id: gpu.graph(row),
             graph_node_id: gpu.graph_node(row),
             ..Default::default()
         };
@@ -224,7 +236,7 @@ pub(super) fn fills(r: &mut Reader) {
             context: row.id_or_0(gpu.context),
             stream: row.id_or_0(gpu.stream),
             correlation: correlation(row, gpu.correlation),
-            graph_id: row.id(gpu.graph).filter(|&graph| graph != 0),
+            graph_id: gpu.graph(row),
             graph_node_id: gpu.graph_node(row),
             flags: None,
         };

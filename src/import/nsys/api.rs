@@ -146,7 +146,9 @@ impl Calls {
             let (path, rows) = (r.path.display(), self.backtraces);
             r.sink.note(
                 "backtrace-rows",
-                format!("{path}: {rows} rows of API calls left out that repeat a call for its call stack (class 67)"),
+                format!(
+                    "{path}: {rows} rows of API calls left out that repeat a call for its call stack (class 67)"
+                ),
             );
         }
         if let Some(tally) = self.tally {

@@ -2,8 +2,8 @@
 
 use super::Reader;
 use super::process_part;
-use crate::import::rows::Fields;
 use crate::import::rows::Col;
+use crate::import::rows::Fields;
 use hashbrown::HashMap;
 use trace_format::tables::RangeRow;
 
@@ -43,8 +43,7 @@ pub(super) fn read(r: &mut Reader) {
     let text = Text { text: scan.col("text"), id: scan.col("textId") };
     let full = r.full();
     let [category, color] = ["category", "color"].map(|name| scan.col_if(full, name));
-    let integers =
-        ["int64Value", "uint64Value", "int32Value", "uint32Value"].map(|name| scan.col_if(full, name));
+    let integers = ["int64Value", "uint64Value", "int32Value", "uint32Value"].map(|name| scan.col_if(full, name));
     let reals = ["doubleValue", "floatValue"].map(|name| scan.col_if(full, name));
     let tally = scan.run(|row| {
         let Some(style) = style(row.id(event_type).unwrap_or(PUSH_POP[0])) else { return true };

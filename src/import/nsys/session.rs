@@ -110,8 +110,7 @@ pub(super) fn devices(r: &mut Reader) {
 fn gpus(r: &mut Reader) -> Vec<Gpu> {
     let mut gpus = Vec::new();
     let Some(mut scan) = r.scan("TARGET_INFO_GPU") else { return gpus };
-    let [machine, id, name, bus, uuid] =
-        ["vmId", "id", "name", "busLocation", "uuid"].map(|name| scan.col(name));
+    let [machine, id, name, bus, uuid] = ["vmId", "id", "name", "busLocation", "uuid"].map(|name| scan.col(name));
     let [major, minor, processors, clock] =
         ["computeMajor", "computeMinor", "smCount", "clockRate"].map(|name| scan.col(name));
     let [memory, bandwidth, l2, warps] =

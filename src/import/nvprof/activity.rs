@@ -268,10 +268,8 @@ pub(super) fn overheads(r: &mut Reader) {
 pub(super) fn memory(r: &mut Reader) {
     if let Some(mut scan) = r.scan("CUPTI_ACTIVITY_KIND_MEMORY2") {
         let gpu = GpuColumns::of(&mut scan, true);
-        let [time, operation, kind] =
-            ["timestamp", "memoryOperationType", "memoryKind"].map(|name| scan.col(name));
-        let [address, bytes, process, name] =
-            ["address", "bytes", "processId", "name"].map(|name| scan.col(name));
+        let [time, operation, kind] = ["timestamp", "memoryOperationType", "memoryKind"].map(|name| scan.col(name));
+        let [address, bytes, process, name] = ["address", "bytes", "processId", "name"].map(|name| scan.col(name));
         let tally = scan.run(|row| {
             let Some(start_ns) = row.int(time) else { return false };
             let process = r.process(row.id(process));
@@ -374,8 +372,7 @@ pub(super) fn events(r: &mut Reader) {
 /// Reads ids that tie calls to OpenACC regions and to the program's own.
 pub(super) fn external(r: &mut Reader) {
     let Some(mut scan) = r.scan("CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION") else { return };
-    let [kind, id, correlation] =
-        ["externalKind", "externalId", "correlationId"].map(|name| scan.col(name));
+    let [kind, id, correlation] = ["externalKind", "externalId", "correlationId"].map(|name| scan.col(name));
     let process = r.process(None);
     let tally = scan.run(|row| {
         let (Some(id), Some(correlation)) = (row.int(id), row.id(correlation)) else { return false };
@@ -394,8 +391,7 @@ pub(super) fn external(r: &mut Reader) {
 pub(super) fn compilations(r: &mut Reader) {
     let Some(mut scan) = r.scan("CUPTI_ACTIVITY_KIND_JIT") else { return };
     let gpu = GpuColumns::of(&mut scan, true);
-    let [kind, operation, cache] =
-        ["jitEntryType", "jitOperationType", "cacheSize"].map(|name| scan.col(name));
+    let [kind, operation, cache] = ["jitEntryType", "jitOperationType", "cacheSize"].map(|name| scan.col(name));
     let process = r.process(None);
     let tally = scan.run(|row| {
         let Some(start_ns) = row.int(gpu.start) else { return false };

@@ -13,8 +13,7 @@ pub(super) fn openacc(r: &mut Reader) {
         let Some(mut scan) = r.scan(table) else { continue };
         let [start, end, kind, construct] =
             ["start", "end", "eventKind", "parentConstruct"].map(|name| scan.col(name));
-        let [process, thread, external] =
-            ["cuProcessId", "cuThreadId", "externalId"].map(|name| scan.col(name));
+        let [process, thread, external] = ["cuProcessId", "cuThreadId", "externalId"].map(|name| scan.col(name));
         let [line, file, function] = ["lineNo", "srcFile", "funcName"].map(|name| scan.col(name));
         let [bytes, variable, kernel, implicit] =
             ["bytes", "varName", "kernelName", "implicit"].map(|name| scan.col(name));

@@ -15,7 +15,9 @@ impl fmt::Display for ExpandError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ExpandError::Unset(name) => write!(f, "%q{{{name}}}: the environment variable is not set"),
-            ExpandError::Illegal(what) => write!(f, "{what}: not a pattern; known are %p, %h, %q{{VARIABLE}} and %%"),
+            ExpandError::Illegal(what) => {
+                write!(f, "{what}: not a pattern; known are %p, %h, %q{{VARIABLE}} and %%")
+            }
         }
     }
 }

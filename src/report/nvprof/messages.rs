@@ -78,7 +78,9 @@ impl Message<'_> {
 impl fmt::Display for Message<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Message::IsProfiling(pid, command) => write!(f, "NVPROF is profiling process {pid}, command: {command}"),
+            Message::IsProfiling(pid, command) => {
+                write!(f, "NVPROF is profiling process {pid}, command: {command}")
+            }
             Message::UnsupportedDevice => f.write_str(UNSUPPORTED_DEVICE),
             Message::Application(command) => write!(f, "Profiling application: {command}"),
             Message::InvalidTimestamps(n) => write!(
@@ -170,8 +172,9 @@ mod tests {
             assert_eq!(said(message, Prefix(Some(7))), expected);
         }
         assert!(
-            said(Message::UnsupportedDevice, Prefix(None))
-                .starts_with("======== Warning: nvprof is not supported on devices with compute capability 8.0 and")
+            said(Message::UnsupportedDevice, Prefix(None)).starts_with(
+                "======== Warning: nvprof is not supported on devices with compute capability 8.0 and"
+            )
         );
     }
 }

@@ -19,6 +19,8 @@
 
 use trace_format::tables::ShapeRow;
 
+#[cfg(test)]
+mod fixtures;
 pub mod fmt;
 mod listing;
 pub mod logfile;

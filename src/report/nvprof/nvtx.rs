@@ -4,9 +4,9 @@ use std::io;
 
 use crate::analysis::summary::SummaryRow;
 
+use super::Options;
 use super::messages::{self, Prefix};
 use super::summary::{self, Section};
-use super::Options;
 
 /// A thread that opened ranges.
 #[derive(Clone, Copy, Debug)]
@@ -67,6 +67,7 @@ fn write_range(out: &mut dyn io::Write, range: &Range, options: &Options) -> io:
         Section {
             label: if options.csv { "Range:" } else { "Range" },
             rows: std::slice::from_ref(range.range),
+            total_ns: None,
             empty: "",
         },
         Section { empty: messages::NO_KERNELS_IN_RANGE, ..Section::gpu(range.gpu) },

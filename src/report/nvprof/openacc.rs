@@ -102,3 +102,65 @@ fn event_name(kind: u32) -> &'static str {
         _ => "acc_unknown",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::{CSV, Names, TEXT, region, written};
+    use super::*;
+
+    fn regions() -> Vec<OpenaccRegion> {
+        let mut init = region(1_000_000, 20_945, 1, 0, 0);
+        init.place = None;
+        vec![
+            init,
+            region(286_080_000, 100_000, 11, 3, 0),
+            region(286_090_000, 0, 13, 3, 0),
+            region(286_100_000, 30_000, 4, 3, 4),
+            region(286_200_000, 9_000, 5, 5, 7),
+        ]
+    }
+
+    #[test]
+    fn names_have_the_file_without_folders_and_what_it_is_about() {
+        let rows = summary(&regions(), &Names::new(), false).rows;
+        let rows: Vec<_> = rows.iter().map(|r| (r.name.as_str(), r.stats.total_ns)).collect();
+        assert_eq!(
+            rows,
+            [
+                ("acc_enter_data@nbody.cpp:101", 70_000),
+                ("acc_enqueue_launch@nbody.cpp:101 (_Z3fooPfi)", 30_000),
+                ("acc_device_init", 20_945),
+                ("acc_enqueue_upload@a \"b\".c:101 (X[:n])", 9_000),
+                ("acc_create@nbody.cpp:101", 0),
+            ]
+        );
+        let inclusive = summary(&regions(), &Names::new(), true);
+        assert_eq!(inclusive.rows[0].stats.total_ns, 100_000);
+    }
+
+    #[test]
+    fn trace_has_sizes_and_places_where_known() {
+        assert_eq!(
+            written(|out| trace(out, &regions(), &Names::new(), &TEXT)),
+            &"
+   Start  Duration      Size           Device   Context    Stream  Name
+     0ns  20.945us         -                -         -         -  acc_device_init
+285.08ms  100.00us         -  Tesla V100-SXM2         1        14  acc_enter_data@nbody.cpp:101
+285.09ms       0ns  76.000KB  Tesla V100-SXM2         1        14  acc_create@nbody.cpp:101
+285.10ms  30.000us         -  Tesla V100-SXM2         1        14  acc_enqueue_launch@nbody.cpp:101 (_Z3fooPfi)
+285.20ms  9.0000us         -  Tesla V100-SXM2         1        14  acc_enqueue_upload@a \"b\".c:101 (X[:n])
+"[1..]
+        );
+    }
+
+    #[test]
+    fn quotes_in_csv_names_are_doubled() {
+        let text = written(|out| trace(out, &regions()[4..], &Names::new(), &CSV));
+        assert!(text.ends_with(",\"acc_enqueue_upload@a \"\"b\"\".c:101 (X[:n])\",\n"), "{text}");
+    }
+
+    #[test]
+    fn an_empty_trace_speaks_of_kernels() {
+        assert_eq!(written(|out| trace(out, &[], &Names::new(), &TEXT)), "No kernels were profiled.\n");
+    }
+}

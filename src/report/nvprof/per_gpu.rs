@@ -32,3 +32,32 @@ pub fn write(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::{Names, TEXT, written};
+    use super::*;
+    use crate::analysis::stats::{Stats, Wanted};
+    use crate::analysis::summary::SummaryRow;
+
+    #[test]
+    fn idle_devices_are_listed_and_unnamed_ones_numbered() {
+        let mut stats = Stats::default();
+        stats.add(1_792, Wanted::default());
+        let rows = [SummaryRow { name: "[CUDA memset]".to_owned(), stats }];
+        let (busy, idle) = ([Section::gpu(&rows), Section::openacc(&[], false)], [Section::gpu(&[])]);
+        let devices =
+            [Device { process: 0, device: 0, sections: &busy }, Device { process: 0, device: 1, sections: &idle }];
+        assert_eq!(
+            written(|out| write(out, &devices, &Names::new(), Prefix(None), &TEXT)),
+            "
+======== Device \"Tesla V100-SXM2-32GB (0)\"
+            Type  Time(%)      Time     Calls       Avg       Min       Max  Name
+ GPU activities:  100.00%  1.7920us         1  1.7920us  1.7920us  1.7920us  [CUDA memset]
+
+======== Device \"GPU (1)\"
+No kernels were profiled.
+"
+        );
+    }
+}

@@ -15,6 +15,8 @@ pub struct Section<'a> {
     pub label: &'a str,
     /// Its rows, in the order of [`crate::analysis::summary::Summary`].
     pub rows: &'a [SummaryRow],
+    /// What the shares are of. `None`: the sum of `rows`; given where only some of the rows are shown.
+    pub total_ns: Option<u128>,
     /// The line that stands for it when it has no rows; empty: nothing does.
     pub empty: &'static str,
 }
@@ -22,17 +24,22 @@ pub struct Section<'a> {
 impl<'a> Section<'a> {
     /// Kernels, copies and fills.
     pub fn gpu(rows: &'a [SummaryRow]) -> Section<'a> {
-        Section { label: "GPU activities", rows, empty: messages::NO_KERNELS }
+        Section { label: "GPU activities", rows, total_ns: None, empty: messages::NO_KERNELS }
     }
 
     /// Runtime and driver calls.
     pub fn api(rows: &'a [SummaryRow]) -> Section<'a> {
-        Section { label: "API calls", rows, empty: messages::NO_API }
+        Section { label: "API calls", rows, total_ns: None, empty: messages::NO_API }
     }
 
     /// OpenACC regions next to other sections: left out when there are none.
     pub fn openacc(rows: &'a [SummaryRow], inclusive: bool) -> Section<'a> {
-        Section { label: if inclusive { "OpenACC (incl)" } else { "OpenACC (excl)" }, rows, empty: "" }
+        Section {
+            label: if inclusive { "OpenACC (incl)" } else { "OpenACC (excl)" },
+            rows,
+            total_ns: None,
+            empty: "",
+        }
     }
 
     /// OpenACC regions alone, as `--print-openacc-summary` asks for: says so when there are none.
@@ -40,9 +47,19 @@ impl<'a> Section<'a> {
         Section { empty: messages::NO_OPENACC, ..Section::openacc(rows, inclusive) }
     }
 
+    /// The same section with shares of `total_ns`, of which the rows shown may be a part.
+    pub fn of(self, total_ns: u128) -> Section<'a> {
+        Section { total_ns: Some(total_ns), ..self }
+    }
+
     /// OpenMP regions.
     pub fn openmp(rows: &'a [SummaryRow], inclusive: bool) -> Section<'a> {
-        Section { label: if inclusive { "OpenMP (incl)" } else { "OpenMP (excl)" }, rows, empty: "" }
+        Section {
+            label: if inclusive { "OpenMP (incl)" } else { "OpenMP (excl)" },
+            rows,
+            total_ns: None,
+            empty: "",
+        }
     }
 }
 
@@ -67,7 +84,7 @@ pub fn write(out: &mut dyn io::Write, sections: &[Section], options: &Options) -
             let head = if options.csv { csv_head(&units) } else { text_head(&units) };
             out.write_all(head.as_bytes())?;
         }
-        let total: u128 = section.rows.iter().map(|r| r.stats.total_ns).sum();
+        let total = section.total_ns.unwrap_or_else(|| section.rows.iter().map(|r| r.stats.total_ns).sum());
         for (i, row) in section.rows.iter().enumerate() {
             line.clear();
             if options.csv {
@@ -257,6 +274,13 @@ mod tests {
             "No kernels were profiled.\nNo API activities were profiled.\n"
         );
         assert_eq!(print(&[Section::openacc_only(&[], false)]), "No OpenACC activities were profiled.\n");
+    }
+
+    #[test]
+    fn shares_of_the_rows_shown_are_of_all_rows() {
+        let (gpu, _) = two();
+        let text = print(&[Section::gpu(&gpu[1..]).of(1_796_379)], false, TimeUnit::Auto);
+        assert!(text.contains(" GPU activities:    0.20%  3.5070us "), "{text}");
     }
 
     #[test]

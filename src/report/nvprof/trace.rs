@@ -214,6 +214,7 @@ fn uvm_cells<'a>(listed: Row<'a>, row: &GpuActivity, origin_ns: i64) -> Row<'a> 
     let what = match (kind, pc) {
         (3, Some(pc)) => Cell::Pc(pc),
         (3 | 4, _) => Cell::Faults(value),
+        (6, _) => Cell::Empty,
         _ => Cell::Bytes(value),
     };
     let place = match (kind, src_device, dst_device) {
@@ -318,3 +319,6 @@ impl<'a> Iterator for Merge<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

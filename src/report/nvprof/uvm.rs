@@ -37,8 +37,7 @@ pub fn write(
             out.write_all(b"   Count  Avg Size  Min Size  Max Size  Total Size  Total Time  Name\n")?;
         }
         for (&event, totals) in events {
-            let line =
-                if options.csv { csv_row(&device, event, totals) } else { text_row(event, totals, options) };
+            let line = if options.csv { csv_row(&device, event, totals) } else { text_row(event, totals, options) };
             out.write_all(line.as_bytes())?;
         }
     }
@@ -83,12 +82,8 @@ fn csv_row(device: &str, event: UvmEvent, totals: &UvmTotals) -> String {
     let mut line = String::new();
     fmt::push_quoted(&mut line, device);
     let _ = write!(line, ",{}", totals.count);
-    let sizes = [
-        totals.mean_bytes() as f64,
-        totals.min_bytes as f64,
-        totals.max_bytes as f64,
-        totals.total_bytes as f64,
-    ];
+    let sizes =
+        [totals.mean_bytes() as f64, totals.min_bytes as f64, totals.max_bytes as f64, totals.total_bytes as f64];
     let with_unit = |line: &mut String, value, scale| {
         let unit = fmt::suited(value, scale);
         fmt::push_csv(line, value, unit);
@@ -119,5 +114,74 @@ fn name(event: UvmEvent) -> &'static str {
         UvmEvent::Throttles => "Memory throttles",
         UvmEvent::RemoteMapFromDevice => "Remote mapping from device",
         UvmEvent::RemoteMapToDevice => "Remote mapping to device",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::TimeUnit;
+    use super::super::fixtures::{CSV, Names, TEXT, gpu, uvm, written};
+    use super::*;
+
+    fn profile() -> UvmProfile {
+        let mut rows = vec![
+            gpu(0, 1_635_000, uvm(1, 4_096, None, Some(0), None)),
+            gpu(1, 900, uvm(1, 1_040_384, None, Some(0), None)),
+            gpu(2, 699_179, uvm(2, 1_044_480, Some(0), None, None)),
+            gpu(3, 12_247_350, uvm(4, 49, Some(0), None, None)),
+            gpu(4, None, uvm(5, 65_536, None, Some(0), None)),
+            gpu(5, None, uvm(7, 2 << 20, Some(0), None, None)),
+        ];
+        rows.extend((0..72).map(|i| gpu(6 + i, None, uvm(3, 1, None, None, Some(0x4034d6)))));
+        UvmProfile::new(&rows)
+    }
+
+    #[test]
+    fn text_has_two_more_digits_in_the_totals() {
+        assert_eq!(
+            written(|out| write(out, &profile(), &Names::new(), Prefix(Some(26325)), &TEXT)),
+            "
+==26325== Unified Memory profiling result:
+Device \"Tesla V100-SXM2-32GB (0)\"
+   Count  Avg Size  Min Size  Max Size  Total Size  Total Time  Name
+       2  510.00KB  4.0000KB  0.9922MB  0.996094MB  1.635900ms  Host To Device
+       1  0.9961MB  0.9961MB  0.9961MB  0.996094MB  699.1790us  Device To Host
+       1         -         -         -           -  12.24735ms  Gpu page fault groups
+       1  64.000KB  64.000KB  64.000KB  64.00000KB           -  Memory thrashes
+       1  2.0000MB  2.0000MB  2.0000MB  2.000000MB           -  Remote mapping from device
+Total CPU Page faults: 72
+Total CPU thrashes: 1
+Total remote mappings to CPU: 1
+"
+        );
+    }
+
+    #[test]
+    fn a_forced_unit_is_named_in_every_cell() {
+        let options = Options { unit: TimeUnit::Ms, ..TEXT };
+        let row = gpu(0, 33_056, uvm(1, 4_096, None, Some(0), None));
+        let text = written(|out| write(out, &UvmProfile::new([&row]), &Names::new(), Prefix(None), &options));
+        assert!(text.ends_with("4.000000KB  0.033056ms  Host To Device\n"), "{text}");
+    }
+
+    #[test]
+    fn csv_has_times_and_counts_in_their_own_columns() {
+        let text = written(|out| write(out, &profile(), &Names::new(), Prefix(None), &CSV));
+        assert!(text.starts_with(
+            "
+======== Unified Memory profiling result:
+\"Device\",\"Count\",\"Avg Size\",\"Min Size\",\"Max Size\",\"Total Size\",\"Total Time\",\"\"
+\"Tesla V100-SXM2-32GB (0)\",2,510.000000KB,4.000000KB,0.992188MB,0.996094MB,1.635900ms,\"Host To Device\"
+"
+        ));
+        assert!(
+            text.contains("\n\"Tesla V100-SXM2-32GB (0)\",1,,,,,12.247350ms,\"Gpu page fault groups\"\n"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn without_unified_memory_there_is_no_section() {
+        assert_eq!(written(|out| write(out, &UvmProfile::default(), &Names::new(), Prefix(None), &TEXT)), "");
     }
 }

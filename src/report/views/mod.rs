@@ -1,6 +1,67 @@
-//! The named tables. Each file holds one report or a family that shares its rows.
+//! The named tables. Each file holds one report or a family that shares its rows; a view is one [`Named`] value and
+//! one line in [`VIEWS`].
 
 use super::View;
+use crate::trace::sink::{Detail, Need};
+use trace_format::tables;
+
+mod api;
+mod gpu;
+mod gpu_trace;
+mod kernel_launches;
+mod kernels;
+mod lines;
+mod memory;
+mod named;
+mod ranges;
+mod ranges_on_gpu;
+mod regions;
+mod unified_memory;
+mod words;
+
+pub use named::Named;
 
 /// Every view, in the order of help and error messages.
-pub static VIEWS: &[&dyn View] = &[];
+pub static VIEWS: &[&dyn View] = &[
+    &kernels::CUDA_GPU_KERN_SUM,
+    &kernels::CUDA_GPU_KERN_GB_SUM,
+    &memory::CUDA_GPU_MEM_TIME_SUM,
+    &memory::CUDA_GPU_MEM_SIZE_SUM,
+    &gpu::CUDA_GPU_SUM,
+    &gpu_trace::CUDA_GPU_TRACE,
+    &api::CUDA_API_SUM,
+    &api::CUDA_API_TRACE,
+    &gpu::CUDA_API_GPU_SUM,
+    &kernel_launches::CUDA_KERN_EXEC_SUM,
+    &kernel_launches::CUDA_KERN_EXEC_TRACE,
+    &ranges::NVTX_SUM,
+    &ranges::NVTX_PUSHPOP_SUM,
+    &ranges::NVTX_STARTEND_SUM,
+    &ranges::NVTX_PUSHPOP_TRACE,
+    &ranges_on_gpu::NVTX_GPU_PROJ_SUM,
+    &ranges_on_gpu::NVTX_GPU_PROJ_TRACE,
+    &ranges_on_gpu::NVTX_KERN_SUM,
+    &regions::OPENACC_SUM,
+    &regions::OPENMP_SUM,
+    &unified_memory::UM_SUM,
+    &unified_memory::UM_TOTAL_SUM,
+    &unified_memory::UM_CPU_PAGE_FAULTS_SUM,
+];
+
+/// The argument that puts the innermost enclosing range before a kernel's name.
+const NVTX_NAME: &str = "nvtx-name";
+
+/// What has to be read for a view with these arguments: a range before a kernel's name costs reading the calls and
+/// the ranges, which the view alone does not need.
+pub fn need(view: &dyn View, arguments: &[String]) -> Need {
+    let mut need = view.need();
+    if arguments.iter().any(|argument| argument == NVTX_NAME) {
+        for table in [&tables::API, &tables::RANGE] {
+            if !need.wants(table) {
+                need.tables.push(table);
+            }
+        }
+        need.detail = Detail::Full;
+    }
+    need
+}

@@ -43,11 +43,7 @@ impl From<ParquetError> for DecodeError {
 ///
 /// Columns that the payload or the wish list lacks come back all null; columns that the registry does not know,
 /// written by a newer minor version, are skipped.
-pub fn decode(
-    table: &'static TableSpec,
-    payload: Bytes,
-    wanted: Option<&[&str]>,
-) -> Result<Batch, DecodeError> {
+pub fn decode(table: &'static TableSpec, payload: Bytes, wanted: Option<&[&str]>) -> Result<Batch, DecodeError> {
     let file = SerializedFileReader::new(payload)?;
     let metadata = file.metadata();
     let rows = usize::try_from(metadata.file_metadata().num_rows()).unwrap_or(usize::MAX);
@@ -89,11 +85,13 @@ fn read_column(ty: ColumnType, reader: ColumnReader, rows: usize) -> Result<Colu
         (ColumnType::F64, ColumnReader::DoubleColumnReader(r)) => read_values(r, rows, 0.0, Values::F64),
         (ColumnType::Bool, ColumnReader::BoolColumnReader(r)) => read_values(r, rows, false, Values::Bool),
         // Not `ByteArray::default()`: that one panics when it is asked for its bytes.
-        (ColumnType::Bytes, ColumnReader::ByteArrayColumnReader(r)) => read_values(r, rows, Bytes::new().into(), |v| {
-            let mut bytes = BytesColumn::default();
-            v.iter().for_each(|v| bytes.push(v.data()));
-            Values::Bytes(bytes)
-        }),
+        (ColumnType::Bytes, ColumnReader::ByteArrayColumnReader(r)) => {
+            read_values(r, rows, Bytes::new().into(), |v| {
+                let mut bytes = BytesColumn::default();
+                v.iter().for_each(|v| bytes.push(v.data()));
+                Values::Bytes(bytes)
+            })
+        }
         _ => Err(None),
     }
 }

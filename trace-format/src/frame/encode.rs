@@ -229,10 +229,7 @@ fn field(spec: &ColumnSpec, layout: Layout) -> Result<Type, ParquetError> {
         ColumnType::Bytes => (Physical::BYTE_ARRAY, None),
     };
     let repetition = if layout == Layout::Optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
-    Type::primitive_type_builder(spec.name, physical)
-        .with_repetition(repetition)
-        .with_logical_type(logical)
-        .build()
+    Type::primitive_type_builder(spec.name, physical).with_repetition(repetition).with_logical_type(logical).build()
 }
 
 impl Scratch {
@@ -246,42 +243,43 @@ impl Scratch {
     ) -> Result<(), ParquetError> {
         let validity = validity.map(|v| &v[rows.clone()]);
         let levels = validity.map(|v| {
-            fill(&mut self.levels, v.iter().map(|&valid| i16::from(valid)));
+            gather(&mut self.levels, v, None, |&valid| i16::from(valid));
             self.levels.as_slice()
         });
         match values {
             Values::U32(v) => {
-                fill(&mut self.i32s, present(&v[rows], validity).map(|&v| v as i32));
+                gather(&mut self.i32s, &v[rows], validity, |&v| v as i32);
                 writer.typed::<Int32Type>().write_batch(&self.i32s, levels, None)?;
             }
             Values::U64(v) => {
-                fill(&mut self.i64s, present(&v[rows], validity).map(|&v| v as i64));
+                gather(&mut self.i64s, &v[rows], validity, |&v| v as i64);
                 writer.typed::<Int64Type>().write_batch(&self.i64s, levels, None)?;
             }
             Values::I64(v) if validity.is_none() => {
-                writer.typed::<Int64Type>().write_batch(&v[rows], levels, None)?;
+                writer.typed::<Int64Type>().write_batch(&v[rows], None, None)?;
             }
             Values::I64(v) => {
-                fill(&mut self.i64s, present(&v[rows], validity).copied());
+                gather(&mut self.i64s, &v[rows], validity, |&v| v);
                 writer.typed::<Int64Type>().write_batch(&self.i64s, levels, None)?;
             }
             Values::F64(v) => {
-                fill(&mut self.f64s, present(&v[rows], validity).copied());
+                gather(&mut self.f64s, &v[rows], validity, |&v| v);
                 writer.typed::<DoubleType>().write_batch(&self.f64s, levels, None)?;
             }
             Values::Bool(v) => {
-                fill(&mut self.bools, present(&v[rows], validity).copied());
+                gather(&mut self.bools, &v[rows], validity, |&v| v);
                 writer.typed::<BoolType>().write_batch(&self.bools, levels, None)?;
             }
             Values::Bytes(v) => {
                 // One copy of all the bytes, then one handle per value: the library wants its values owned.
-                let offsets = &v.offsets[rows.start..=rows.end];
-                let base = offsets[0];
-                let data = Bytes::copy_from_slice(&v.data[base..offsets[offsets.len() - 1]]);
-                let one = |w: &[usize; 2]| ByteArray::from(data.slice(w[0] - base..w[1] - base));
-                let windows: Vec<[usize; 2]> = offsets.windows(2).map(|w| [w[0], w[1]]).collect();
-                fill(&mut self.bytes, present(&windows, validity).map(one));
+                let base = v.offsets[rows.start];
+                let data = Bytes::copy_from_slice(&v.data[base..v.offsets[rows.end]]);
+                let ends = &v.offsets[rows.start + 1..=rows.end];
+                let starts = v.offsets[rows].iter();
+                let spans: Vec<Range<usize>> = starts.zip(ends).map(|(s, e)| s - base..e - base).collect();
+                gather(&mut self.bytes, &spans, validity, |span| ByteArray::from(data.slice(span.clone())));
                 writer.typed::<ByteArrayType>().write_batch(&self.bytes, levels, None)?;
+                // The handles keep `data` alive.
                 self.bytes.clear();
             }
         }
@@ -289,12 +287,13 @@ impl Scratch {
     }
 }
 
-fn fill<T>(scratch: &mut Vec<T>, values: impl Iterator<Item = T>) {
+/// Fills `scratch` with the values of rows that are not null, as the library wants them.
+fn gather<T, U>(scratch: &mut Vec<U>, values: &[T], validity: Option<&[bool]>, convert: impl Fn(&T) -> U) {
     scratch.clear();
-    scratch.extend(values);
-}
-
-/// The values of rows that are not null.
-fn present<'a, T>(values: &'a [T], validity: Option<&'a [bool]>) -> impl Iterator<Item = &'a T> {
-    values.iter().enumerate().filter(move |(i, _)| validity.is_none_or(|v| v[*i])).map(|(_, v)| v)
+    match validity {
+        None => scratch.extend(values.iter().map(convert)),
+        Some(valid) => {
+            scratch.extend(values.iter().zip(valid).filter(|(_, valid)| **valid).map(|(v, _)| convert(v)))
+        }
+    }
 }

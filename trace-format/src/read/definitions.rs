@@ -127,7 +127,8 @@ impl<S: Source> TraceReader<S> {
 
     /// Who was recorded: the newest value of the `process` table that can be read.
     pub fn process(&self) -> Option<Value> {
-        let mut frames: Vec<&FrameInfo> = self.frames.iter().filter(|f| f.table == PROCESS.id && f.is_json()).collect();
+        let mut frames: Vec<&FrameInfo> =
+            self.frames.iter().filter(|f| f.table == PROCESS.id && f.is_json()).collect();
         frames.sort_by_key(|f| (f.first_row, f.offset));
         frames.iter().rev().find_map(|f| self.read_json(f).ok())
     }

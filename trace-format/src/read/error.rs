@@ -76,7 +76,10 @@ impl fmt::Display for ReadError {
                  can be read"
             ),
             ReadErrorKind::NotATrace => {
-                write!(f, "not a .gpuprof trace: it does not begin with \"GPUPROF\"; give another importer's format")
+                write!(
+                    f,
+                    "not a .gpuprof trace: it does not begin with \"GPUPROF\"; give another importer's format"
+                )
             }
             ReadErrorKind::HeaderIncomplete => {
                 write!(f, "header incomplete: the file ends at byte {at}, inside the header; nothing was recorded")

@@ -7,7 +7,7 @@ crate::table! {
         start_ns: i64 = Delta, Ns;
         /// End minus start. Null: no valid times (0/0, end before start, implausible); such a row enters no sum.
         duration_ns: Option<i64> = Delta, Ns;
-        /// `CUpti_OpenAccEventKind`: 1 init, 2 shutdown, 3 runtime shutdown, 4 wait, 5 enqueue launch, 6 enqueue upload, 7 enqueue download, 8 enter data, 9 exit data, 10 implicit wait, 11 construct compute, 12 update, 13 create, 14 delete, 15 alloc, 16 free.
+        /// `CUpti_OpenAccEventKind`: 1 device init, 2 device shutdown, 3 runtime shutdown, 4 enqueue launch, 5 enqueue upload, 6 enqueue download, 7 wait, 8 implicit wait, 9 compute construct, 10 update, 11 enter data, 12 exit data, 13 create, 14 delete, 15 alloc, 16 free.
         kind: u32 = Dictionary, Code;
         /// `CUpti_OpenAccConstructKind` of the enclosing construct.
         parent_construct: u32 = Dictionary, Code;

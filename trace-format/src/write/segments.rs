@@ -80,7 +80,16 @@ impl<S: Segments> SegmentedWriter<S> {
         let options = WriteOptions { limit_bytes: Some(segment_bytes.saturating_mul(2)), ..options };
         let current = TraceWriter::create(output, &header, options)?;
         let (older, rows_before) = (VecDeque::new(), BTreeMap::new());
-        Ok(SegmentedWriter { segments, options, segment_bytes, budget_bytes, number: 1, current, older, rows_before })
+        Ok(SegmentedWriter {
+            segments,
+            options,
+            segment_bytes,
+            budget_bytes,
+            number: 1,
+            current,
+            older,
+            rows_before,
+        })
     }
 
     /// As [`TraceWriter::write_batch`], into the current segment or the next.

@@ -32,7 +32,9 @@ pub fn random_batch(table: &'static TableSpec, rows: usize, random: &mut Random)
         let values = match spec.ty {
             ColumnType::U32 => Values::U32((0..rows).map(|_| random.below(50) as u32).collect()),
             ColumnType::U64 => Values::U64((0..rows).map(|_| random.next()).collect()),
-            ColumnType::I64 => Values::I64((0..rows).map(|i| 1_000 * i as i64 + random.below(999) as i64).collect()),
+            ColumnType::I64 => {
+                Values::I64((0..rows).map(|i| 1_000 * i as i64 + random.below(999) as i64).collect())
+            }
             ColumnType::F64 => Values::F64((0..rows).map(|_| random.below(1 << 40) as f64 / 7.0).collect()),
             ColumnType::Bool => Values::Bool((0..rows).map(|_| random.below(2) == 1).collect()),
             ColumnType::Bytes => {
@@ -78,7 +80,10 @@ pub fn kernels(first: i64, rows: i64) -> Batch {
 }
 
 pub fn header(id: u8) -> FileHeader {
-    FileHeader { file_id: std::array::from_fn(|i| id ^ (i * 29 % 251) as u8), ..FileHeader::new("test 1.2.3", 1_700_000_000) }
+    FileHeader {
+        file_id: std::array::from_fn(|i| id ^ (i * 29 % 251) as u8),
+        ..FileHeader::new("test 1.2.3", 1_700_000_000)
+    }
 }
 
 /// Intervals so short that a small file has several indices and repetitions.

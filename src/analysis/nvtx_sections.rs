@@ -1,0 +1,186 @@
+//! What ran inside NVTX ranges: per thread, domain and range name, the API calls made there and the GPU work that
+//! those calls launched.
+
+use super::activity::{GpuActivity, What};
+use super::labels::Labels;
+use super::listing;
+use super::stats::{Stats, Wanted};
+use super::summary::{Summary, SummaryRow};
+use crate::cupti::operation;
+use crate::error::Result;
+use crate::trace::select::{Filter, Spans};
+use hashbrown::HashMap;
+use std::collections::BTreeMap;
+use trace_format::tables;
+
+/// All ranges of one name in one domain on one thread.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RangeSection {
+    /// Ordinal of the process.
+    pub process: u32,
+    /// Thread id.
+    pub tid: u32,
+    /// Thread name; empty if unnamed.
+    pub thread: String,
+    /// Domain; empty for the default one.
+    pub domain: String,
+    /// The ranges themselves. Ranges that were never closed are not in it.
+    pub range: SummaryRow,
+    /// GPU work launched inside.
+    pub gpu: Summary,
+    /// API calls made inside.
+    pub api: Summary,
+}
+
+/// What identifies a section: process, thread, domain, name.
+type Key = (u32, u32, u32, u32);
+
+/// The ranges of one section.
+#[derive(Default)]
+struct Ranges {
+    stats: Stats,
+    spans: Spans,
+    /// Whether any of them is bound to no thread (start/end ranges).
+    any_thread: bool,
+}
+
+/// One section per thread, domain and name, in that order. NVTX ranges alone (push/pop and start/end): operators and
+/// annotations of other profilers have views of their own.
+///
+/// A call belongs to every range that was open on its thread when it began, to a start/end range of any thread; a
+/// kernel belongs to the ranges of the call that launched it, wherever the range ended meanwhile.
+///
+/// # Errors
+/// A part of a file that cannot be read.
+pub fn sections(labels: &Labels, filter: &Filter) -> Result<Vec<RangeSection>> {
+    let frames = labels.frames();
+    if frames.rows(&tables::RANGE) == 0 {
+        return Ok(Vec::new());
+    }
+    let columns = ["start_ns", "end_ns", "style", "domain_id", "name_id", "tid"];
+    let ranges: BTreeMap<Key, Ranges> = frames.fold(
+        &tables::RANGE,
+        &columns,
+        filter,
+        BTreeMap::new,
+        |found: &mut BTreeMap<Key, Ranges>, batch| {
+            let (start, end) = (batch.i64("start_ns"), batch.i64("end_ns"));
+            let (style, domain) = (batch.u32("style"), batch.u32("domain_id"));
+            let (name, tid) = (batch.u32("name_id"), batch.u32("tid"));
+            batch.for_each_row(|i| {
+                let (Some(from), Some(to), Some(style @ (0 | 1))) = (start.get(i), end.get(i), style.get(i)) else {
+                    return;
+                };
+                if to < from {
+                    return;
+                }
+                let key =
+                    (batch.process, tid.get(i).unwrap_or(0), domain.get(i).unwrap_or(0), name.get(i).unwrap_or(0));
+                let ranges = found.entry(key).or_default();
+                ranges.stats.add(to - from, Wanted::default());
+                let offset = batch.offset_ns;
+                ranges.spans.push(from.saturating_add(offset), to.saturating_add(offset));
+                ranges.any_thread |= style == 1;
+            });
+        },
+        |all, other| {
+            for (key, mut ranges) in other {
+                let mine = all.entry(key).or_default();
+                mine.stats.merge(ranges.stats);
+                mine.spans.append(&mut ranges.spans);
+                mine.any_thread |= ranges.any_thread;
+            }
+        },
+    )?;
+    if ranges.is_empty() {
+        return Ok(Vec::new());
+    }
+    let calls = listing::api_calls(frames, filter)?;
+    let activities = listing::gpu_activities(frames, filter, false)?;
+    let mut launched: HashMap<(u32, u64), Vec<&GpuActivity>> = HashMap::new();
+    for activity in activities.iter().filter(|a| a.correlation != 0) {
+        launched.entry((activity.process, activity.correlation)).or_default().push(activity);
+    }
+    let threads = thread_names(labels)?;
+    let mut out = Vec::new();
+    for ((process, tid, domain, name), mut ranges) in ranges {
+        ranges.spans.unite();
+        let (mut gpu, mut api) = (ByName::default(), ByName::default());
+        for &(from, to) in ranges.spans.as_slice() {
+            // Calls are in order of their start, so those inside a span stand together.
+            let first = calls.partition_point(|c| c.start_ns < from);
+            for call in calls[first..].iter().take_while(|c| c.start_ns < to) {
+                if call.process != process || !(ranges.any_thread || call.tid == tid) {
+                    continue;
+                }
+                api.add(labels.api(call.name), call.duration_ns);
+                for activity in launched.get(&(process, call.correlation)).into_iter().flatten() {
+                    gpu.add(activity_name(labels, &activity.what), activity.duration_ns);
+                }
+            }
+        }
+        out.push(RangeSection {
+            process,
+            tid,
+            thread: threads.get(&(process, tid)).map_or(String::new(), |&id| labels.text(id).to_owned()),
+            domain: labels.text(domain).to_owned(),
+            range: SummaryRow { name: labels.text(name).to_owned(), stats: ranges.stats },
+            gpu: gpu.into_summary(),
+            api: api.into_summary(),
+        });
+    }
+    out.sort_by(|a, b| (a.process, a.tid, &a.domain, &a.range.name).cmp(&(b.process, b.tid, &b.domain, &b.range.name)));
+    Ok(out)
+}
+
+fn activity_name<'a>(labels: &'a Labels, what: &What) -> &'a str {
+    match what {
+        What::Kernel { shape } => labels.kernel(*shape),
+        What::Memcpy { kind, .. } => operation::memcpy_name(*kind),
+        What::Memset { .. } | What::Uvm { .. } => operation::MEMSET,
+    }
+}
+
+#[derive(Default)]
+struct ByName<'a>(HashMap<&'a str, Stats>, u64);
+
+impl<'a> ByName<'a> {
+    fn add(&mut self, name: &'a str, duration_ns: Option<i64>) {
+        match duration_ns {
+            Some(ns) => self.0.entry(name).or_default().add(ns, Wanted::default()),
+            None => self.1 += 1,
+        }
+    }
+
+    fn into_summary(self) -> Summary {
+        let rows = self.0.into_iter().map(|(name, stats)| SummaryRow { name: name.to_owned(), stats }).collect();
+        let mut summary = Summary { rows, invalid: self.1 };
+        summary.sort();
+        summary
+    }
+}
+
+fn thread_names(labels: &Labels) -> Result<HashMap<(u32, u32), u32>> {
+    labels.frames().fold(
+        &tables::THREAD,
+        &["tid", "name_id"],
+        &Filter::everything(),
+        HashMap::new,
+        |names: &mut HashMap<(u32, u32), u32>, batch| {
+            let (tid, name) = (batch.u32("tid"), batch.u32("name_id"));
+            batch.for_each_row(|i| {
+                if let (Some(tid), Some(name)) = (tid.get(i), name.get(i)) {
+                    // Of several names the smallest id, so that the answer does not depend on order.
+                    let known = names.entry((batch.process, tid)).or_insert(name);
+                    *known = (*known).min(name);
+                }
+            });
+        },
+        |a, b| {
+            for (key, name) in b {
+                let known = a.entry(key).or_insert(name);
+                *known = (*known).min(name);
+            }
+        },
+    )
+}

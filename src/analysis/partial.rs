@@ -1,0 +1,116 @@
+//! What is partial about a set of traces, in sentences: said before any answer.
+
+use crate::error::Result;
+use crate::trace::frames::Frames;
+use crate::trace::select::Filter;
+use crate::trace::sink::Note;
+use trace_format::schema::TableSpec;
+use trace_format::tables;
+
+/// Records without valid times, per table that was read; recorded losses; processes without kernels among several.
+///
+/// # Errors
+/// A part of a file that cannot be read.
+pub fn notes(frames: &Frames, filter: &Filter) -> Result<Vec<Note>> {
+    let mut notes = Vec::new();
+    let mut invalid = 0;
+    for table in [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET] {
+        invalid += count_nulls(frames, table, filter)?;
+    }
+    if invalid > 0 {
+        notes.push(Note {
+            code: "invalid-timestamps",
+            text: format!(
+                "{invalid} records have invalid timestamps (CUPTI ran out of device buffer space, or the work never \
+                 completed); they are in no sum"
+            ),
+        });
+    }
+    let calls = count_nulls(frames, &tables::API, filter)?;
+    if calls > 0 {
+        let text = format!("{calls} API records have invalid timestamps; they are in no sum");
+        notes.push(Note { code: "invalid-timestamps", text });
+    }
+    notes.extend(losses(frames)?);
+    notes.extend(processes_without_kernels(frames)?);
+    Ok(notes)
+}
+
+fn count_nulls(frames: &Frames, table: &'static TableSpec, filter: &Filter) -> Result<u64> {
+    if frames.rows(table) == 0 {
+        return Ok(0);
+    }
+    frames.fold(
+        table,
+        &["duration_ns"],
+        filter,
+        || 0,
+        |count: &mut u64, batch| {
+            let durations = batch.i64("duration_ns");
+            if durations.all_valid().is_none() {
+                batch.for_each_row(|i| *count += u64::from(durations.get(i).is_none()));
+            }
+        },
+        |a, b| *a += b,
+    )
+}
+
+/// Why records are missing, by `loss.cause`.
+fn cause_text(cause: u32) -> &'static str {
+    match cause {
+        1 => "the writer did not keep up",
+        2 => "CUPTI dropped them",
+        3 => "their kind was unknown",
+        4 => "the table of names was full",
+        5 => "the disk was full",
+        6 => "the size limit was reached",
+        7 => "another tool took CUPTI over",
+        8 => "CUPTI did not flush in time at the end",
+        _ => "for an unknown reason",
+    }
+}
+
+fn losses(frames: &Frames) -> Result<Vec<Note>> {
+    let mut lost: Vec<(u32, u32, i64)> = frames.fold(
+        &tables::LOSS,
+        &["rows", "cause"],
+        &Filter::everything(),
+        Vec::new,
+        |lost: &mut Vec<(u32, u32, i64)>, batch| {
+            let (rows, cause) = (batch.i64("rows"), batch.u32("cause"));
+            batch.for_each_row(|i| lost.push((batch.process, cause.get(i).unwrap_or(0), rows.get(i).unwrap_or(0))));
+        },
+        |a, mut b| a.append(&mut b),
+    )?;
+    lost.sort_unstable();
+    let by_cause = lost.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1));
+    Ok(by_cause
+        .map(|group| {
+            let (process, cause, _) = group[0];
+            let path = frames.processes.get(process as usize).map(|p| p.path.display().to_string());
+            let rows: i64 = group.iter().map(|(_, _, rows)| rows).sum();
+            let rows = if rows > 0 { format!("{rows} records lost") } else { "records lost, how many is unknown".into() };
+            let text = format!("{}: {rows}: {}", path.unwrap_or_default(), cause_text(cause));
+            Note { code: "lost-records", text }
+        })
+        .collect())
+}
+
+fn processes_without_kernels(frames: &Frames) -> Result<Vec<Note>> {
+    let processes = frames.processes.len();
+    if processes < 2 || frames.rows(&tables::KERNEL) == 0 {
+        return Ok(Vec::new());
+    }
+    let with_kernels = frames.processes_with_rows(&tables::KERNEL);
+    let without: Vec<String> = (0..processes)
+        .filter(|p| !with_kernels.contains(&(*p as u32)))
+        .map(|p| frames.processes[p].info.pid.map_or_else(|| format!("#{p}"), |pid| pid.to_string()))
+        .collect();
+    if without.is_empty() {
+        return Ok(Vec::new());
+    }
+    let some = without.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
+    let more = if without.len() > 8 { ", …" } else { "" };
+    let text = format!("{} of {processes} processes have no kernels: {some}{more}", without.len());
+    Ok(vec![Note { code: "processes-without-kernels", text }])
+}

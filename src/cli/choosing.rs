@@ -1,0 +1,94 @@
+//! Arguments that choose rows, shared by every command that reads traces.
+
+use super::times::When;
+use crate::analysis::labels::Labels;
+use crate::error::{Error, Result};
+use crate::trace::select::{Filter, Selection};
+use regex::Regex;
+
+/// Which rows take part.
+#[derive(clap::Args, Debug, Default)]
+#[command(next_help_heading = "Choosing rows")]
+pub struct Choosing {
+    /// Keep what matches: a regular expression on kernel names, or KEY=VALUES with the keys kernel (a regular
+    /// expression), device, stream, process (pid) or rank (numbers with commas). May be given several times
+    #[arg(long, value_name = "FILTER")]
+    filter: Vec<String>,
+
+    /// Keep rows that start at TIME or later: 1.5s, 200ms, 10us after the first record, HH:MM:SS UTC, or
+    /// nanoseconds as listed
+    #[arg(long, value_name = "TIME")]
+    from: Option<When>,
+
+    /// Keep rows that start before TIME
+    #[arg(long, value_name = "TIME")]
+    to: Option<When>,
+
+    /// Keep API calls made inside NVTX ranges (or PyTorch annotations) of this name, and the GPU work they launched;
+    /// NAME or DOMAIN:NAME
+    #[arg(long, value_name = "NAME")]
+    range: Option<String>,
+}
+
+impl Choosing {
+    /// The selection, without the times: those need the traces' start.
+    ///
+    /// # Errors
+    /// An argument that makes no sense.
+    pub fn selection(&self) -> Result<Selection> {
+        let mut selection = Selection { range: self.range.clone(), ..Selection::default() };
+        for filter in &self.filter {
+            let (key, value) = match filter.split_once('=') {
+                Some((key @ ("kernel" | "name" | "device" | "stream" | "process" | "pid" | "rank"), value)) => {
+                    (key, value)
+                }
+                _ => ("kernel", filter.as_str()),
+            };
+            match key {
+                "kernel" | "name" => {
+                    let pattern = Regex::new(value)
+                        .map_err(|e| Error::new(format!("--filter: \"{value}\" is not a regular expression: {e}")))?;
+                    if selection.kernel_name.replace(pattern).is_some() {
+                        return Err(Error::new("--filter: kernel names can be filtered by one expression only")
+                            .remedy("join the alternatives: --filter 'gemm|conv'"));
+                    }
+                }
+                "device" => selection.devices.extend(numbers(key, value)?),
+                "stream" => selection.streams.extend(numbers(key, value)?),
+                "rank" => selection.ranks.extend(numbers(key, value)?),
+                _ => selection.pids.extend(numbers(key, value)?),
+            }
+        }
+        Ok(selection)
+    }
+
+    /// Whether times were given.
+    pub fn has_times(&self) -> bool {
+        self.from.is_some() || self.to.is_some()
+    }
+
+    /// The filter for open traces.
+    ///
+    /// # Errors
+    /// A part of a file that cannot be read.
+    pub fn filter(&self, mut selection: Selection, labels: &Labels) -> Result<Filter> {
+        if self.has_times() {
+            let start_ns = labels.frames().time_span()?.map_or(0, |(start, _)| start);
+            selection.from_ns = self.from.map(|when| when.in_trace(start_ns));
+            selection.to_ns = self.to.map(|when| when.in_trace(start_ns));
+        }
+        if selection.is_everything() {
+            return Ok(Filter::everything());
+        }
+        Filter::resolve(selection, labels.frames(), |shape| labels.kernel(shape).to_owned())
+    }
+}
+
+fn numbers(key: &str, text: &str) -> Result<Vec<u32>> {
+    let one = |part: &str| {
+        part.trim().parse().map_err(|_| {
+            Error::new(format!("--filter: {key}={text}: \"{part}\" is not a number")).remedy("write numbers with commas")
+        })
+    };
+    text.split(',').map(one).collect()
+}

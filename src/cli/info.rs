@@ -1,0 +1,132 @@
+//! `gpuprof info`: what a file is, who wrote it, and what is in it.
+
+use crate::error::{Error, Result};
+use crate::import;
+use crate::render::document::Document;
+use crate::render::table::{Cell, Format, Heading, Table};
+use crate::trace::frames::Frames;
+use crate::trace::sink::Need;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use trace_format::tables;
+
+/// Arguments of `info`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:\n  gpuprof info run.gpuprof\n  gpuprof info --format json run-*/")]
+pub struct Args {
+    /// Traces: files, folders or globs, of any known kind
+    #[arg(value_name = "PATH", required_unless_present = "formats")]
+    paths: Vec<PathBuf>,
+    /// How the answer is written
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    format: Format,
+    /// List the formats that gpuprof opens, and exit
+    #[arg(long)]
+    formats: bool,
+}
+
+/// Runs `info`.
+///
+/// # Errors
+/// Paths that hold no trace, an output that cannot be written.
+pub fn run(args: &Args) -> Result<()> {
+    let mut out = BufWriter::new(io::stdout());
+    if args.formats {
+        return formats(&mut out).map_err(|e| Error::output(&e));
+    }
+    let frames = Frames::open(&args.paths, &Need::all())?;
+    let document = describe(&frames)?;
+    let write = |out: &mut dyn Write| {
+        document.write(out, args.format)?;
+        if args.format == Format::Table {
+            for note in &document.notes {
+                writeln!(out, "{}", note.text)?;
+            }
+        }
+        out.flush()
+    };
+    write(&mut out).map_err(|e| Error::output(&e))
+}
+
+fn formats(out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{:<16}  gpuprof's own traces", "gpuprof")?;
+    for importer in import::IMPORTERS {
+        writeln!(out, "{:<16}  {}", importer.name(), importer.describes())?;
+    }
+    out.flush()
+}
+
+fn text(name: &'static str) -> Heading {
+    Heading { name, is_text: true }
+}
+
+fn number(name: &'static str) -> Heading {
+    Heading { name, is_text: false }
+}
+
+/// The tables of `info`. Native files answer from their headers and indices; rows are not read.
+fn describe(frames: &Frames) -> Result<Document> {
+    let mut files = Table::new(
+        "files",
+        "Files",
+        vec![text("Path"), text("Kind"), number("Bytes"), text("Closed"), number("Start (ns)"), number("End (ns)")],
+    );
+    let span = frames.time_span()?;
+    for file in &frames.files {
+        let native = frames.natives().iter().find(|n| n.process == file.processes.start && file.processes.len() == 1);
+        let bytes = file.path.metadata().map(|m| m.len()).ok();
+        let closed = native.map_or("", |n| if n.reader().is_closed() { "yes" } else { "no" });
+        let span = if frames.files.len() == 1 { span } else { None };
+        files.rows.push(vec![
+            Cell::Text(file.path.display().to_string()),
+            Cell::Text(file.origin.clone()),
+            Cell::opt(bytes),
+            closed.into(),
+            Cell::opt(span.map(|(start, _)| start)),
+            Cell::opt(span.map(|(_, end)| end)),
+        ]);
+    }
+    let mut processes = Table::new(
+        "processes",
+        "Processes",
+        vec![number("Process"), number("Pid"), number("Rank"), number("World Size"), text("Epoch"), text("Path")],
+    );
+    for (ordinal, process) in frames.processes.iter().enumerate() {
+        processes.rows.push(vec![
+            Cell::int(ordinal as i64),
+            Cell::opt(process.info.pid),
+            Cell::opt(process.info.rank),
+            Cell::opt(process.info.world_size),
+            if process.info.unix_offset_ns.is_some() { "Unix" } else { "relative" }.into(),
+            Cell::Text(process.path.display().to_string()),
+        ]);
+    }
+    let mut devices = Table::new(
+        "devices",
+        "Devices",
+        vec![number("Process"), number("Device"), text("Name"), text("Compute"), number("SMs"), number("Memory (bytes)")],
+    );
+    for (process, row) in &frames.devices {
+        let compute = match (row.compute_major, row.compute_minor) {
+            (Some(major), Some(minor)) => format!("{major}.{minor}"),
+            _ => String::new(),
+        };
+        devices.rows.push(vec![
+            Cell::int(*process),
+            Cell::int(row.device),
+            Cell::Text(frames.names.text(row.name_id).into_owned()),
+            Cell::Text(compute),
+            Cell::opt(row.multiprocessors),
+            Cell::opt(row.memory_bytes),
+        ]);
+    }
+    let mut rows = Table::new("tables", "Tables", vec![text("Table"), number("Rows")]);
+    for table in tables::ALL {
+        let count = frames.rows(table);
+        if count > 0 {
+            rows.rows.push(vec![table.name.into(), Cell::int(count)]);
+        }
+    }
+    let notes = frames.all_notes();
+    Ok(Document { notes, tables: vec![files, processes, devices, rows] })
+}

@@ -1,0 +1,345 @@
+//! `gpuprof report`: nvprof's tables, nsys's views, over any trace.
+
+use super::choosing::Choosing;
+use super::newest;
+use crate::analysis::grouping::Grouping;
+use crate::analysis::labels::Labels;
+use crate::analysis::summary::{Order, SortKey};
+use crate::demangle::Demangling;
+use crate::error::{Error, Result};
+use crate::render::document::Document;
+use crate::render::table::Format;
+use crate::report::classic::{self, Request, What};
+use crate::report::nvprof::messages::{Message, Prefix};
+use crate::report::nvprof::{self, TimeUnit, logfile};
+use crate::report::{self, Context, View, percentiles};
+use crate::trace::frames::Frames;
+use crate::trace::select::Filter;
+use crate::trace::sink::{Detail, Need};
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+use trace_format::tables;
+
+/// Arguments of `report`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:
+  gpuprof report run.nvvp                                  what nvprof printed
+  gpuprof report trace.json.gz --filter 'gemm|conv' --top 5
+  gpuprof report report1.sqlite --view cuda_gpu_kern_sum --format csv
+  gpuprof report 'run-*/' --per-process
+  gpuprof report run.gpuprof --print-gpu-trace --from 1.5s --to 2s")]
+pub struct Args {
+    /// Traces: files, folders or globs, of any known kind. Without any: the newest trace here
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+
+    /// Print a table by its nsys name instead, e.g. cuda_gpu_kern_sum[:base]; may be given several times. An unknown
+    /// name lists the known ones
+    #[arg(long, value_name = "NAME")]
+    view: Vec<String>,
+
+    /// How views and summaries are written; values in base units, never scaled. Without it the layout is nvprof's
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<Format>,
+
+    #[command(flatten)]
+    nvprof: NvprofArgs,
+
+    #[command(flatten)]
+    choosing: Choosing,
+
+    #[command(flatten)]
+    rows: RowArgs,
+
+    /// Print again whenever the trace has grown, until its program ends
+    #[arg(long)]
+    follow: bool,
+
+    /// Leave out what gpuprof adds to nvprof's report (nothing yet; accepted so that scripts keep working)
+    #[arg(long)]
+    no_insights: bool,
+}
+
+/// nvprof's own options.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "nvprof's options")]
+struct NvprofArgs {
+    /// List every kernel, copy and fill
+    #[arg(long)]
+    print_gpu_trace: bool,
+    /// List every API call
+    #[arg(long)]
+    print_api_trace: bool,
+    /// Summarise GPU activities only
+    #[arg(long)]
+    print_gpu_summary: bool,
+    /// Summarise API calls only
+    #[arg(long)]
+    print_api_summary: bool,
+    /// Summarise each GPU apart
+    #[arg(long)]
+    print_summary_per_gpu: bool,
+    /// Summarise everything, as without options
+    #[arg(long)]
+    print_summary: bool,
+    /// Summarise OpenACC regions only
+    #[arg(long)]
+    print_openacc_summary: bool,
+    /// List every OpenACC region
+    #[arg(long)]
+    print_openacc_trace: bool,
+    /// Write nvprof's CSV
+    #[arg(long)]
+    csv: bool,
+    /// Unit of all times: s, ms, us, ns, col (one per column) or auto
+    #[arg(short = 'u', long, value_name = "UNIT", default_value = "auto", value_parser = time_unit)]
+    normalized_time_unit: TimeUnit,
+    /// Kernel names: on (correct), nvprof (as nvprof printed them, bugs included) or off (as stored)
+    #[arg(long, value_name = "HOW", default_value = "on")]
+    demangling: Demangling,
+    /// Print a table for every NVTX range, however many there are
+    #[arg(long)]
+    nvtx: bool,
+    /// Write to this file instead of the standard output; %p, %h, %q{VARIABLE} and %% are replaced
+    #[arg(long, value_name = "FILE")]
+    log_file: Option<String>,
+}
+
+/// Which rows of a summary, and how they are grouped.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Rows")]
+struct RowArgs {
+    /// Order of summary rows
+    #[arg(long, value_name = "KEY", default_value = "time")]
+    sort: SortKey,
+    /// Show only the first N rows of each section
+    #[arg(long, value_name = "N")]
+    top: Option<usize>,
+    /// What makes separate rows: name, base-name, grid, stream, device, process, or several with commas
+    #[arg(long, value_name = "KEYS", default_value = "name")]
+    group_by: Grouping,
+    /// Add columns for the 50th, 95th and 99th percentile
+    #[arg(long)]
+    percentiles: bool,
+    /// One result per process, instead of one for all
+    #[arg(long)]
+    per_process: bool,
+}
+
+fn time_unit(text: &str) -> std::result::Result<TimeUnit, String> {
+    TimeUnit::parse(text).ok_or_else(|| "known units are s, ms, us, ns, col, auto".to_owned())
+}
+
+/// How often a growing trace is looked at.
+const FOLLOW_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Runs `report`.
+///
+/// # Errors
+/// Contradicting options, paths that hold no trace, an output that cannot be written.
+pub fn run(args: Args) -> Result<()> {
+    let paths = if args.paths.is_empty() { vec![newest::trace_here()?] } else { args.paths.clone() };
+    let plan = Plan::new(&args)?;
+    if !args.follow {
+        return plan.print(&paths, &mut *output(&args)?).map(drop);
+    }
+    let mut seen = None;
+    loop {
+        let size = newest::total_bytes(&paths);
+        if seen.replace(size) != Some(size) {
+            let mut out = output(&args)?;
+            if io::stdout().is_terminal() && args.nvprof.log_file.is_none() {
+                // Clear the screen and go to its corner, so that the newest table always stands in the same place.
+                write!(out, "\x1b[2J\x1b[H").map_err(|e| Error::output(&e))?;
+            }
+            if plan.print(&paths, &mut *out)? == Still::Done {
+                return Ok(());
+            }
+        }
+        std::thread::sleep(FOLLOW_INTERVAL);
+    }
+}
+
+fn output(args: &Args) -> Result<Box<dyn Write>> {
+    let Some(template) = &args.nvprof.log_file else { return Ok(Box::new(BufWriter::new(io::stdout()))) };
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let name = logfile::expand(template, std::process::id(), host.trim(), |v| std::env::var(v).ok())
+        .map_err(|e| Error::new(format!("--log-file {template}: {e}")))?;
+    let file = File::create(&name).map_err(|e| Error::new(format!("--log-file {name}: cannot be created: {e}")))?;
+    Ok(Box::new(BufWriter::new(file)))
+}
+
+/// Whether a followed trace may still grow.
+#[derive(PartialEq, Eq)]
+enum Still {
+    Growing,
+    Done,
+}
+
+/// What the options ask for, checked.
+struct Plan<'a> {
+    args: &'a Args,
+    views: Vec<(&'static dyn View, Vec<String>)>,
+    what: What,
+}
+
+impl<'a> Plan<'a> {
+    fn new(args: &'a Args) -> Result<Self> {
+        let n = &args.nvprof;
+        let traces = n.print_gpu_trace || n.print_api_trace || n.print_openacc_trace;
+        let some_summary = n.print_gpu_summary || n.print_api_summary || n.print_openacc_summary;
+        let summaries = some_summary || n.print_summary || n.print_summary_per_gpu;
+        if traces && summaries {
+            let mut text = Vec::new();
+            Message::SummaryAndTrace.write(&mut text, Prefix(None)).map_err(|e| Error::output(&e))?;
+            return Err(Error::verbatim(String::from_utf8_lossy(&text).trim_end()));
+        }
+        let views = args.view.iter().map(|name| report::find_view(name)).collect::<Result<Vec<_>>>()?;
+        if !views.is_empty() && (traces || summaries || n.csv) {
+            return Err(Error::new("--view does not go with nvprof's print options")
+                .remedy("ask for one or the other; views are written as CSV by --format csv"));
+        }
+        let what = if n.print_openacc_trace {
+            What::OpenaccTrace
+        } else if traces {
+            What::Trace { gpu: n.print_gpu_trace, api: n.print_api_trace }
+        } else if n.print_summary_per_gpu {
+            What::PerGpu
+        } else if some_summary && !n.print_summary {
+            What::Summary { gpu: n.print_gpu_summary, api: n.print_api_summary, openacc: n.print_openacc_summary }
+        } else {
+            What::Summary { gpu: true, api: true, openacc: true }
+        };
+        if matches!(what, What::Trace { .. } | What::OpenaccTrace) && (args.format.is_some() || args.rows.percentiles) {
+            return Err(Error::new("--format and --percentiles are for summaries and views")
+                .remedy("write listings as nvprof's CSV with --csv, or use --view cuda_gpu_trace --format json"));
+        }
+        Ok(Plan { args, views, what })
+    }
+
+    /// What has to be read, in how much detail.
+    fn need(&self, nvtx_full: bool) -> Result<Need> {
+        let mut need = Need::totals(&[]);
+        for (view, _) in &self.views {
+            need.add(&view.need());
+        }
+        if self.views.is_empty() {
+            let gpu = [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET];
+            need.add(&match self.what {
+                What::Summary { gpu: g, api, openacc } => {
+                    let mut tables = Vec::new();
+                    tables.extend(g.then_some(gpu).into_iter().flatten());
+                    tables.extend(api.then_some(&tables::API));
+                    tables.extend(openacc.then_some(&tables::OPENACC));
+                    if g && api {
+                        tables.extend([&tables::UVM, &tables::RANGE]);
+                    }
+                    Need::totals(&tables)
+                }
+                What::PerGpu => Need::totals(&[&gpu[..], &[&tables::OPENACC]].concat()),
+                What::Trace { api, .. } => {
+                    let mut tables = gpu.to_vec();
+                    tables.push(&tables::UVM);
+                    tables.extend(api.then_some(&tables::API));
+                    Need::full(&tables)
+                }
+                What::OpenaccTrace => Need::full(&[&tables::OPENACC]),
+            });
+        }
+        let selection = self.args.choosing.selection()?;
+        if selection.needs_correlation() || nvtx_full {
+            need.add(&Need::full(&[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::API]));
+            if selection.range.is_some() {
+                need.add(&Need { operators: true, ..Need::full(&[&tables::RANGE]) });
+            }
+        }
+        if self.args.rows.group_by != Grouping::default() {
+            need.detail = Detail::Full;
+        }
+        Ok(need)
+    }
+
+    fn print(&self, paths: &[PathBuf], out: &mut dyn Write) -> Result<Still> {
+        let mut frames = Frames::open(paths, &self.need(false)?)?;
+        let with_nvtx = self.views.is_empty() && matches!(self.what, What::Summary { gpu: true, api: true, .. });
+        if with_nvtx && frames.natives().is_empty() && frames.rows(&tables::RANGE) > 0 {
+            // Ranges are rare; only where there are some is it worth reading which call launched which kernel.
+            frames = Frames::open(paths, &self.need(true)?)?;
+        }
+        let growing = frames.natives().iter().any(|n| !n.reader().is_closed());
+        let labels = Labels::new(&frames, self.args.nvprof.demangling);
+        let filter = self.args.choosing.filter(self.args.choosing.selection()?, &labels)?;
+        let shown = self.write(&frames, &labels, &filter, out)?;
+        out.flush().map_err(|e| Error::output(&e))?;
+        match shown {
+            true => Ok(if growing { Still::Growing } else { Still::Done }),
+            false if growing && self.args.follow => Ok(Still::Growing),
+            false => Err(Error::nothing(nothing_text(&frames, &filter))),
+        }
+    }
+
+    /// Writes the answer, what is partial first; says whether there was anything to show.
+    fn write(&self, frames: &Frames, labels: &Labels, filter: &Filter, out: &mut dyn Write) -> Result<bool> {
+        let failed = |e: io::Error| Error::output(&e);
+        let machine = self.args.format.or(self.args.rows.percentiles.then_some(Format::Table));
+        if self.views.is_empty() && machine.is_none() {
+            // The table is made before anything is said: reading rows is what finds damage.
+            let mut answer = Vec::new();
+            let mut notes = Vec::new();
+            let shown = classic::write(&mut answer, labels, filter, &self.request(), &mut notes)?;
+            notes.splice(0..0, self.notes(frames, filter)?);
+            say(&notes);
+            out.write_all(&answer).map_err(failed)?;
+            return Ok(shown);
+        }
+        let mut document = Document::default();
+        for (view, arguments) in &self.views {
+            let context = Context { frames, labels, filter, arguments: arguments.clone() };
+            let mut table = view.table(&context)?;
+            table.rows.truncate(self.args.rows.top.unwrap_or(usize::MAX));
+            document.tables.push(table);
+        }
+        if self.views.is_empty() {
+            document.tables = percentiles::tables(labels, filter, &self.request(), self.args.rows.percentiles)?;
+        }
+        document.notes = self.notes(frames, filter)?;
+        say(&document.notes);
+        document.write(out, machine.unwrap_or(Format::Table)).map_err(failed)?;
+        Ok(document.tables.iter().any(|table| !table.rows.is_empty()))
+    }
+
+    fn request(&self) -> Request {
+        let n = &self.args.nvprof;
+        Request {
+            what: self.what,
+            options: nvprof::Options { csv: n.csv, unit: n.normalized_time_unit, origin_ns: None },
+            grouping: self.args.rows.group_by,
+            order: Order { sort: self.args.rows.sort, top: self.args.rows.top },
+            per_process: self.args.rows.per_process,
+            all_ranges: n.nvtx,
+        }
+    }
+
+    fn notes(&self, frames: &Frames, filter: &Filter) -> Result<Vec<crate::trace::sink::Note>> {
+        let mut notes = frames.all_notes();
+        notes.extend(crate::analysis::partial::notes(frames, filter)?);
+        Ok(notes)
+    }
+}
+
+fn say(notes: &[crate::trace::sink::Note]) {
+    let mut err = io::stderr().lock();
+    for note in notes {
+        // A closed stderr must not cost the report.
+        let _ = writeln!(err, "gpuprof: {}", note.text);
+    }
+}
+
+fn nothing_text(frames: &Frames, filter: &Filter) -> String {
+    let files: Vec<String> = frames.files.iter().take(3).map(|f| f.path.display().to_string()).collect();
+    let more = if frames.files.len() > 3 { ", …" } else { "" };
+    let why = if filter.is_everything() { "the trace holds no such records" } else { "no record passes the filters" };
+    format!("{}{more}: nothing to show: {why}", files.join(", "))
+}

@@ -1,0 +1,75 @@
+//! What is said about a trace that is partial, remarkable or none at all.
+
+use super::document::{End, ITEM_LIMIT};
+use super::tally::{Tallies, Tally};
+use super::unpack::Failure;
+use crate::error::Error;
+use crate::trace::sink::Sink;
+use std::path::Path;
+
+/// Nothing in the file can be used: says why.
+pub fn no_events(path: &Path, end: End, failure: Option<Failure>) -> Error {
+    let why = match (end, failure) {
+        (_, Some(failure)) => format!("cannot be unpacked before its first event: {}", failure.reason),
+        (End::NotJson, None) => "not JSON: neither an object nor an array begins it".to_owned(),
+        (End::Cut(byte, _), None) => format!("cut off at byte {byte}, before any `traceEvents`"),
+        (End::Closed(_), None) => "JSON without `traceEvents`, so no trace of the PyTorch profiler".to_owned(),
+    };
+    Error::at(path, why).remedy("export the trace again, e.g. with torch.profiler's export_chrome_trace")
+}
+
+/// What is to say about how the file ends.
+pub fn end(path: &Path, sink: &mut Sink, tallies: &Tallies, end: End, failure: Option<Failure>, rest: u64) {
+    let path = path.display();
+    let events = tallies.events;
+    if let Some(Failure { reason, is_cut }) = &failure {
+        let what = if *is_cut { "the file ends too early" } else { "the file is damaged" };
+        sink.note("damaged", format!("{path}: {what} ({reason}); what came before is read, {events} events"));
+    }
+    match end {
+        End::Cut(byte, Some(item)) => sink.note(
+            "cut-off",
+            format!("{path}: cut off at byte {byte} of the text, inside an item that begins at byte {item}; {events} whole events read"),
+        ),
+        End::Cut(byte, None) => sink.note(
+            "cut-off",
+            format!("{path}: cut off at byte {byte} of the text, without the closing bracket; {events} whole events read"),
+        ),
+        End::Closed(byte) if rest > 0 => sink.note(
+            "trailing-text",
+            format!("{path}: {rest} bytes behind the end of the trace at byte {byte} of the text are not read"),
+        ),
+        End::Closed(_) | End::NotJson => {}
+    }
+}
+
+/// What is to say about the events.
+pub fn events(path: &Path, sink: &mut Sink, tallies: &Tallies, processes: usize) {
+    let path = path.display();
+    if tallies.kineto == 0 && tallies.events > 0 {
+        let events = tallies.events;
+        sink.note(
+            "no-gpu-records",
+            format!(
+                "{path}: none of its {events} events is of a category that the PyTorch profiler writes; no rows"
+            ),
+        );
+    }
+    let mut say = |code, tally: Tally, what: &str| {
+        if tally.count > 0 {
+            let (count, first) = (tally.count, tally.first);
+            sink.note(code, format!("{path}: {count} {what}; the first at byte {first} of the text"));
+        }
+    };
+    say("left-out", tallies.broken, "items that are no JSON events are left out");
+    let limit = ITEM_LIMIT >> 20;
+    say("left-out", tallies.oversized, &format!("items larger than {limit} MiB are left out"));
+    say("left-out", tallies.no_start, "records without a valid time are left out");
+    say("invalid-times", tallies.no_duration, "records have no valid duration and enter no sum");
+    if processes > 1 {
+        sink.note(
+            "several-processes",
+            format!("{path}: calls of {processes} processes in one file are shown as one process"),
+        );
+    }
+}

@@ -1,0 +1,249 @@
+//! The nvprof-style report put together: which sections, of which rows, for which process.
+//!
+//! [`super::nvprof`] knows how a table looks; this knows what belongs into it.
+
+use super::nvprof::messages::{Message, Prefix};
+use super::nvprof::summary::Section;
+use super::nvprof::{self, Options, per_gpu, trace};
+use crate::analysis::activity::OpenaccRegion;
+use crate::analysis::grouping::{self, Grouping};
+use crate::analysis::labels::Labels;
+use crate::analysis::stats::Wanted;
+use crate::analysis::summary::{Order, Summary};
+use crate::analysis::totals::{Place, Split};
+use crate::analysis::{listing, nvtx_sections, uvm};
+use crate::error::{Error, Result};
+use crate::trace::select::Filter;
+use crate::trace::sink::Note;
+use std::io::Write;
+use trace_format::tables;
+
+/// What to print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// The summary table.
+    Summary {
+        /// Kernels, copies and fills.
+        gpu: bool,
+        /// API calls.
+        api: bool,
+        /// OpenACC regions.
+        openacc: bool,
+    },
+    /// One summary of GPU activities per device.
+    PerGpu,
+    /// Every activity in order.
+    Trace {
+        /// Kernels, copies, fills and unified memory events.
+        gpu: bool,
+        /// API calls.
+        api: bool,
+    },
+    /// Every OpenACC region in order.
+    OpenaccTrace,
+}
+
+/// Everything the command line says about the report.
+pub struct Request {
+    /// What to print.
+    pub what: What,
+    /// The layout.
+    pub options: Options,
+    /// What makes separate rows.
+    pub grouping: Grouping,
+    /// Order and number of rows.
+    pub order: Order,
+    /// One result per process instead of one for all.
+    pub per_process: bool,
+    /// Whether to print tables for NVTX ranges however many there are.
+    pub all_ranges: bool,
+}
+
+/// NVTX ranges whose tables are printed unasked. Programs that number their ranges (PyTorch's `emit_nvtx`) have
+/// thousands of names, and the table that people came for would be out of sight.
+pub const RANGES_UNASKED: usize = 50;
+
+/// Writes the report; says whether there was anything to show. What is left out on purpose goes to `hidden`.
+///
+/// # Errors
+/// A part of a file that cannot be read, an output that cannot be written.
+pub fn write(
+    out: &mut dyn Write,
+    labels: &Labels,
+    filter: &Filter,
+    request: &Request,
+    hidden: &mut Vec<Note>,
+) -> Result<bool> {
+    let processes = labels.frames().processes.len() as u32;
+    if !request.per_process {
+        return one_result(out, labels, filter, request, Prefix(None), hidden);
+    }
+    let mut any = false;
+    for process in (0..processes).filter(|&p| filter.takes_process(p)) {
+        let pid = labels.frames().processes[process as usize].info.pid;
+        any |= one_result(out, labels, &filter.within_process(process), request, Prefix(pid), hidden)?;
+    }
+    Ok(any)
+}
+
+fn one_result(
+    out: &mut dyn Write,
+    labels: &Labels,
+    filter: &Filter,
+    request: &Request,
+    prefix: Prefix,
+    hidden: &mut Vec<Note>,
+) -> Result<bool> {
+    match request.what {
+        What::Summary { gpu, api, openacc } => summary(out, labels, filter, request, prefix, [gpu, api, openacc], hidden),
+        What::PerGpu => per_device(out, labels, filter, request, prefix),
+        What::Trace { gpu, api } => listing_of(out, labels, filter, request, prefix, gpu, api),
+        What::OpenaccTrace => {
+            let regions = listing::openacc_regions(labels.frames(), filter)?;
+            Message::Result.write(out, prefix).map_err(failed)?;
+            nvprof::openacc::trace(out, &regions, labels, &request.options).map_err(failed)?;
+            Ok(!regions.is_empty())
+        }
+    }
+}
+
+fn failed(error: std::io::Error) -> Error {
+    Error::output(&error)
+}
+
+fn summary(
+    out: &mut dyn Write,
+    labels: &Labels,
+    filter: &Filter,
+    request: &Request,
+    prefix: Prefix,
+    [gpu, api, openacc]: [bool; 3],
+    hidden: &mut Vec<Note>,
+) -> Result<bool> {
+    let none = Wanted::default();
+    let gpu_rows = if gpu { grouping::gpu_summary(labels, request.grouping, none, filter)? } else { Summary::default() };
+    let by_process = request.grouping.split.process;
+    let api_rows = if api { grouping::api_summary(labels, by_process, none, filter)? } else { Summary::default() };
+    let regions = if openacc { listing::openacc_regions(labels.frames(), filter)? } else { Vec::new() };
+    let openacc_rows = nvprof::openacc::summary(&regions, labels, false);
+    let (shown_gpu, shown_api, shown_openacc) =
+        (request.order.apply(&gpu_rows), request.order.apply(&api_rows), request.order.apply(&openacc_rows));
+    let mut sections = Vec::new();
+    if gpu {
+        sections.push(Section::gpu(&shown_gpu).of(gpu_rows.total_ns()));
+    }
+    if api {
+        sections.push(Section::api(&shown_api).of(api_rows.total_ns()));
+    }
+    if openacc {
+        let section = if gpu || api {
+            Section::openacc(&shown_openacc, false)
+        } else {
+            Section::openacc_only(&shown_openacc, false)
+        };
+        sections.push(section.of(openacc_rows.total_ns()));
+    }
+    let with_extras = gpu && api;
+    let unified = with_extras && labels.frames().rows(&tables::UVM) > 0;
+    let ranges = if with_extras { nvtx_sections::sections(labels, filter)? } else { Vec::new() };
+    let any = sections.iter().any(|s| !s.rows.is_empty()) || unified || !ranges.is_empty();
+    if !any && with_extras {
+        Message::NoData.write(out, prefix).map_err(failed)?;
+        return Ok(false);
+    }
+    Message::Result.write(out, prefix).map_err(failed)?;
+    nvprof::summary::write(out, &sections, &request.options).map_err(failed)?;
+    if unified {
+        let events = listing::gpu_activities(labels.frames(), filter, true)?;
+        nvprof::uvm::write(out, &uvm::UvmProfile::new(&events), labels, prefix, &request.options).map_err(failed)?;
+    }
+    if ranges.len() <= RANGES_UNASKED || request.all_ranges {
+        super::nvtx_text::write(out, &ranges, prefix, &request.options).map_err(failed)?;
+    } else {
+        hidden.push(Note {
+            code: "ranges-left-out",
+            text: format!(
+                "{} NVTX ranges of different names: their tables are left out; --nvtx prints them, --view nvtx_sum \
+                 sums them",
+                ranges.len()
+            ),
+        });
+    }
+    Ok(any)
+}
+
+fn per_device(
+    out: &mut dyn Write,
+    labels: &Labels,
+    filter: &Filter,
+    request: &Request,
+    prefix: Prefix,
+) -> Result<bool> {
+    let grouping = Grouping { split: Split { device: true, ..Split::default() }, ..request.grouping };
+    let (parts, _) = grouping::gpu_by_place(labels, grouping, Wanted::default(), filter)?;
+    // Devices that did nothing are listed too, as nvprof does.
+    let mut places: Vec<(u32, u32)> = labels.frames().devices.iter().map(|(p, row)| (*p, row.device)).collect();
+    places.extend(parts.iter().map(|(place, _)| (place.process, place.device)));
+    places.retain(|(process, device)| filter.takes_process(*process) && *device != Place::ANY);
+    places.sort_unstable();
+    places.dedup();
+    let empty = Summary::default();
+    let of = |&(process, device): &(u32, u32)| {
+        let found = parts.iter().find(|(place, _)| (place.process, place.device) == (process, device));
+        found.map_or(&empty, |(_, summary)| summary)
+    };
+    // nvprof lists OpenACC regions with the device they ran on, API calls not at all.
+    let regions = listing::openacc_regions(labels.frames(), filter)?;
+    let openacc_of = |&(process, device): &(u32, u32)| {
+        let here = |r: &&OpenaccRegion| r.process == process && r.place.is_some_and(|(d, ..)| d == device);
+        let own: Vec<OpenaccRegion> = regions.iter().filter(here).cloned().collect();
+        nvprof::openacc::summary(&own, labels, false)
+    };
+    let shown: Vec<[(Vec<_>, u128); 2]> = places
+        .iter()
+        .map(|place| {
+            let (gpu, openacc) = (of(place), openacc_of(place));
+            [(request.order.apply(gpu), gpu.total_ns()), (request.order.apply(&openacc), openacc.total_ns())]
+        })
+        .collect();
+    let sections: Vec<[Section; 2]> = shown
+        .iter()
+        .map(|[gpu, openacc]| [Section::gpu(&gpu.0).of(gpu.1), Section::openacc(&openacc.0, false).of(openacc.1)])
+        .collect();
+    let devices: Vec<per_gpu::Device> = places
+        .iter()
+        .zip(&sections)
+        .map(|(&(process, device), sections)| per_gpu::Device { process, device, sections })
+        .collect();
+    Message::Result.write(out, prefix).map_err(failed)?;
+    per_gpu::write(out, &devices, labels, prefix, &request.options).map_err(failed)?;
+    Ok(!parts.is_empty())
+}
+
+fn listing_of(
+    out: &mut dyn Write,
+    labels: &Labels,
+    filter: &Filter,
+    request: &Request,
+    prefix: Prefix,
+    gpu: bool,
+    api: bool,
+) -> Result<bool> {
+    let frames = labels.frames();
+    // The API listing names the kernel that each launch started, so it needs the GPU rows too.
+    let mut activities = listing::gpu_activities(frames, filter, gpu)?;
+    let calls = if api { listing::api_calls(frames, filter)? } else { Vec::new() };
+    let launches = if api { trace::Launches::new(&activities, labels) } else { trace::Launches::default() };
+    let limit = request.order.top.unwrap_or(usize::MAX);
+    activities.truncate(limit);
+    let calls = &calls[..calls.len().min(limit)];
+    Message::Result.write(out, prefix).map_err(failed)?;
+    let options = &request.options;
+    match (gpu, api) {
+        (true, true) => trace::merged(out, &activities, Some(calls), &launches, labels, options),
+        (true, false) => trace::gpu(out, &activities, labels, options),
+        (false, _) => trace::api(out, calls, &launches, labels, options),
+    }
+    .map_err(failed)?;
+    Ok((gpu && !activities.is_empty()) || !calls.is_empty())
+}

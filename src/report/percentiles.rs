@@ -1,0 +1,76 @@
+//! The summary as typed tables, with percentiles on request: what `--format` and `--percentiles` write.
+
+use super::classic::{Request, What};
+use crate::analysis::grouping;
+use crate::analysis::labels::Labels;
+use crate::analysis::stats::Wanted;
+use crate::analysis::summary::Summary;
+use crate::error::Result;
+use crate::render::table::{Cell, Heading, Table};
+use crate::trace::select::Filter;
+
+/// Percentiles shown, nearest rank.
+const PERCENTILES: [(&str, u32); 3] = [("P50 (ns)", 50), ("P95 (ns)", 95), ("P99 (ns)", 99)];
+
+/// One table for GPU activities and one for API calls, as far as `request` asks for them. Times in ns; `Time (%)` is
+/// the share of the table's total; the mean is exact to a tenth.
+///
+/// # Errors
+/// A part of a file that cannot be read.
+pub fn tables(labels: &Labels, filter: &Filter, request: &Request, percentiles: bool) -> Result<Vec<Table>> {
+    let wanted = Wanted { quantiles: percentiles };
+    let (gpu, api) = match request.what {
+        What::Summary { gpu, api, .. } => (gpu, api),
+        _ => (true, false),
+    };
+    let mut grouping = request.grouping;
+    grouping.split.process |= request.per_process;
+    grouping.split.device |= request.what == What::PerGpu;
+    let mut out = Vec::new();
+    if gpu {
+        let summary = grouping::gpu_summary(labels, grouping, wanted, filter)?;
+        out.push(table("gpu_summary", "GPU activities", "Name", &summary, request, percentiles));
+    }
+    if api {
+        let summary = grouping::api_summary(labels, grouping.split.process, wanted, filter)?;
+        out.push(table("api_summary", "API calls", "Name", &summary, request, percentiles));
+    }
+    Ok(out)
+}
+
+fn table(
+    name: &'static str,
+    title: &'static str,
+    subject: &'static str,
+    summary: &Summary,
+    request: &Request,
+    percentiles: bool,
+) -> Table {
+    let number = |name| Heading { name, is_text: false };
+    let mut headings: Vec<Heading> =
+        ["Time (%)", "Total Time (ns)", "Calls", "Avg (ns)", "Min (ns)"].map(number).to_vec();
+    if percentiles {
+        headings.extend(PERCENTILES.map(|(name, _)| number(name)));
+    }
+    headings.push(number("Max (ns)"));
+    headings.push(Heading { name: subject, is_text: true });
+    let mut table = Table::new(name, title, headings);
+    let total = summary.total_ns().max(1) as f64;
+    for mut row in request.order.apply(summary) {
+        let stats = &mut row.stats;
+        let mut cells = vec![
+            Cell::Fixed(stats.total_ns as f64 * 100.0 / total, 2),
+            Cell::int(stats.total_ns),
+            Cell::int(stats.count),
+            Cell::Fixed(stats.mean_ns(), 1),
+            Cell::int(stats.min_ns),
+        ];
+        if percentiles {
+            cells.extend(PERCENTILES.map(|(_, percent)| Cell::opt(stats.durations.percentile(percent))));
+        }
+        cells.push(Cell::int(stats.max_ns));
+        cells.push(Cell::Text(row.name));
+        table.rows.push(cells);
+    }
+    table
+}

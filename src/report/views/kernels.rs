@@ -1,0 +1,76 @@
+//! Kernels by name, alone or with their launch size.
+
+use super::NVTX_NAME;
+use super::lines::{Lines, QUANTILES};
+use super::named::Named;
+use super::words::{KernelName, grid_and_block};
+use crate::analysis::activity::What;
+use crate::analysis::{launches, listing, totals};
+use crate::error::Result;
+use crate::render::table::Table;
+use crate::report::Context;
+use crate::trace::sink::Detail;
+use trace_format::tables;
+
+/// `cuda_gpu_kern_sum`.
+pub static CUDA_GPU_KERN_SUM: Named = Named {
+    name: "cuda_gpu_kern_sum",
+    aliases: &["gpukernsum"],
+    title: "CUDA GPU Kernel Summary",
+    tables: &[&tables::KERNEL],
+    detail: Detail::Totals,
+    arguments: &[NVTX_NAME, "base", "mangled"],
+    make: |view, context| summary(view, context, false),
+};
+
+/// `cuda_gpu_kern_gb_sum`; nsys 2022.4 printed this one as `gpukernsum`.
+pub static CUDA_GPU_KERN_GB_SUM: Named = Named {
+    name: "cuda_gpu_kern_gb_sum",
+    aliases: &["gpukerngbsum"],
+    title: "CUDA GPU Kernel/Grid/Block Summary",
+    tables: &[&tables::KERNEL],
+    // Grid and block are what a reader may leave out of the totals.
+    detail: Detail::Full,
+    arguments: &[NVTX_NAME, "base", "mangled"],
+    make: |view, context| summary(view, context, true),
+};
+
+fn summary(view: &Named, context: &Context, with_size: bool) -> Result<Table> {
+    let mut lines = Lines::default();
+    let style = KernelName::of(context);
+    let names = |shape: u32, range: Option<String>| {
+        let mut names = if with_size { grid_and_block(context.labels, shape).to_vec() } else { Vec::new() };
+        let kernel = style.text(context.labels, shape);
+        names.push(range.map_or_else(|| kernel.to_owned(), |range| format!("{range}/{kernel}")));
+        names
+    };
+    if context.arguments.iter().any(|argument| argument == NVTX_NAME) {
+        let work = listing::gpu_activities(context.frames, context.filter, false)?;
+        let innermost = launches::innermost_ranges(context.labels, &work)?;
+        for (activity, range) in work.iter().zip(innermost) {
+            if let (What::Kernel { shape }, Some(ns)) = (&activity.what, activity.duration_ns) {
+                lines.add(names(*shape, range), ns);
+            }
+        }
+    } else {
+        let split = totals::Split::default();
+        let key = Some("shape_id");
+        let kernels = totals::totals(context.frames, &tables::KERNEL, key, split, QUANTILES, context.filter)?;
+        kernels.groups.into_iter().for_each(|group| lines.merge(names(group.key, None), group.stats));
+    }
+    let headings: &[&str] = if with_size { &["GridXYZ", "BlockXYZ", "Name"] } else { &["Name"] };
+    Ok(lines.table(view, "Instances", headings))
+}
+
+/// Adds all kernels by name, behind `category`.
+pub(super) fn add_kernels(lines: &mut Lines, context: &Context, category: &str) -> Result<()> {
+    let style = KernelName::of(context);
+    let split = totals::Split::default();
+    let kernels =
+        totals::totals(context.frames, &tables::KERNEL, Some("shape_id"), split, QUANTILES, context.filter)?;
+    for group in kernels.groups {
+        let name = style.text(context.labels, group.key).to_owned();
+        lines.merge(vec![category.to_owned(), name], group.stats);
+    }
+    Ok(())
+}

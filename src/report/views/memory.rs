@@ -1,0 +1,129 @@
+//! Copies, fills and migrations of unified memory, by time and by size.
+//!
+//! nsys records migrations as copies, CUPTI as unified memory events; both are listed here under nsys's names.
+
+use super::lines::{Lines, QUANTILES};
+use super::named::{Named, median, megabytes};
+use super::words::{MEMSET, MIGRATIONS, memcpy_name};
+use crate::analysis::stats::Stats;
+use crate::analysis::totals;
+use crate::error::Result;
+use crate::render::table::{Cell, Table};
+use crate::report::Context;
+use crate::trace::sink::Detail;
+use hashbrown::HashMap;
+use trace_format::schema::TableSpec;
+use trace_format::tables;
+
+/// `cuda_gpu_mem_time_sum`.
+pub static CUDA_GPU_MEM_TIME_SUM: Named = Named {
+    name: "cuda_gpu_mem_time_sum",
+    aliases: &["gpumemtimesum"],
+    title: "CUDA GPU MemOps Summary (by Time)",
+    tables: TABLES,
+    detail: Detail::Totals,
+    arguments: &[],
+    make: by_time,
+};
+
+/// `cuda_gpu_mem_size_sum`.
+pub static CUDA_GPU_MEM_SIZE_SUM: Named = Named {
+    name: "cuda_gpu_mem_size_sum",
+    aliases: &["gpumemsizesum"],
+    title: "CUDA GPU MemOps Summary (by Size)",
+    tables: TABLES,
+    detail: Detail::Full,
+    arguments: &[],
+    make: by_size,
+};
+
+const TABLES: &[&TableSpec] = &[&tables::MEMCPY, &tables::MEMSET, &tables::UVM];
+
+fn migration_name(kind: u32) -> Option<&'static str> {
+    MIGRATIONS.iter().find(|(_, uvm)| *uvm == kind).map(|(copy, _)| memcpy_name(*copy))
+}
+
+/// Name of the operation of a row with this `kind`; `None` for unified memory events that move nothing.
+fn operation(table: &TableSpec, kind: u32) -> Option<&'static str> {
+    match table {
+        t if t == &tables::MEMCPY => Some(memcpy_name(kind)),
+        t if t == &tables::UVM => migration_name(kind),
+        _ => Some(MEMSET),
+    }
+}
+
+/// The column that tells operations of a table apart.
+fn kind_column(table: &TableSpec) -> Option<&'static str> {
+    table.column_index("kind").map(|_| "kind")
+}
+
+/// Adds all operations by name, behind `first`.
+pub(super) fn add_operations(lines: &mut Lines, context: &Context, first: &[&str]) -> Result<()> {
+    for table in TABLES {
+        let split = totals::Split::default();
+        let all = totals::totals(context.frames, table, kind_column(table), split, QUANTILES, context.filter)?;
+        for group in all.groups {
+            let Some(name) = operation(table, group.key) else { continue };
+            let names = first.iter().chain([&name]).map(|&text| text.to_owned()).collect();
+            lines.merge(names, group.stats);
+        }
+    }
+    Ok(())
+}
+
+fn by_time(view: &Named, context: &Context) -> Result<Table> {
+    let mut lines = Lines::default();
+    add_operations(&mut lines, context, &[])?;
+    Ok(lines.table(view, "Count", &["Operation"]))
+}
+
+/// Sizes by operation. Records with impossible times are in no sum, here as everywhere; a unified memory event may
+/// rightly have no duration.
+fn by_size(view: &Named, context: &Context) -> Result<Table> {
+    let mut lines = Lines::default();
+    for table in TABLES {
+        let is_uvm = *table == &tables::UVM;
+        let size = if is_uvm { "value" } else { "bytes" };
+        let kind = kind_column(table);
+        let mut columns = vec!["duration_ns", size];
+        columns.extend(kind);
+        let sizes = context.frames.fold(
+            table,
+            &columns,
+            context.filter,
+            HashMap::new,
+            |sums: &mut HashMap<u32, Stats>, batch| {
+                let (durations, sizes) = (batch.i64("duration_ns"), batch.i64(size));
+                let kinds = kind.map(|column| batch.u32(column));
+                batch.for_each_row(|i| {
+                    if is_uvm || durations.get(i).is_some() {
+                        let kind = kinds.as_ref().and_then(|k| k.get(i)).unwrap_or(0);
+                        sums.entry(kind).or_default().add(sizes.get(i).unwrap_or(0).max(0), QUANTILES);
+                    }
+                });
+            },
+            |a, b| b.into_iter().for_each(|(kind, stats)| a.entry(kind).or_default().merge(stats)),
+        )?;
+        for (kind, stats) in sizes {
+            if let Some(name) = operation(table, kind) {
+                lines.merge(vec![name.to_owned()], stats);
+            }
+        }
+    }
+    let numbers = ["Total (MB)", "Count", "Avg (MB)", "Med (MB)", "Min (MB)", "Max (MB)", "StdDev (MB)"];
+    let mut table = view.empty(&numbers, &["Operation"]);
+    for (names, mut stats) in lines.sorted() {
+        let mut row = vec![
+            megabytes(stats.total_ns as f64),
+            Cell::int(stats.count),
+            megabytes(stats.mean_ns()),
+            median(&mut stats).map_or(Cell::Null, megabytes),
+            megabytes(stats.min_ns as f64),
+            megabytes(stats.max_ns as f64),
+            megabytes(stats.sample_stddev_ns()),
+        ];
+        row.extend(names.into_iter().map(Cell::Text));
+        table.rows.push(row);
+    }
+    Ok(table)
+}

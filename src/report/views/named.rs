@@ -1,0 +1,133 @@
+//! What all views share: one value that says everything about a view, and the cells of its table.
+
+use super::super::{Context, View};
+use crate::analysis::stats::Stats;
+use crate::error::Result;
+use crate::render::table::{Cell, Heading, Table};
+use crate::trace::frames::Frames;
+use crate::trace::sink::{Detail, Need};
+use trace_format::schema::TableSpec;
+
+/// A view as a value.
+pub struct Named {
+    /// The name nsys gives it.
+    pub name: &'static str,
+    /// Names it had before.
+    pub aliases: &'static [&'static str],
+    /// The title.
+    pub title: &'static str,
+    /// Tables that have to be read.
+    pub tables: &'static [&'static TableSpec],
+    /// How much of each row.
+    pub detail: Detail,
+    /// Arguments that may follow the name.
+    pub arguments: &'static [&'static str],
+    /// Makes the table.
+    pub make: fn(&Named, &Context) -> Result<Table>,
+}
+
+impl View for Named {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        self.aliases
+    }
+
+    fn title(&self) -> &'static str {
+        self.title
+    }
+
+    fn need(&self) -> Need {
+        let mut need = Need::all();
+        need.tables = self.tables.to_vec();
+        need.detail = self.detail;
+        need
+    }
+
+    fn arguments(&self) -> &'static [&'static str] {
+        self.arguments
+    }
+
+    fn table(&self, context: &Context) -> Result<Table> {
+        (self.make)(self, context)
+    }
+}
+
+impl Named {
+    /// An empty table with columns of numbers, then columns of text.
+    pub fn empty(&self, numbers: &[&'static str], texts: &[&'static str]) -> Table {
+        let heading = |is_text| move |&name: &&'static str| Heading { name, is_text };
+        let headings = numbers.iter().map(heading(false)).chain(texts.iter().map(heading(true)));
+        Table::new(self.name, self.title, headings.collect())
+    }
+
+    /// An empty table; of `columns`, those in `texts` hold text.
+    pub fn mixed(&self, columns: &[&'static str], texts: &[&'static str]) -> Table {
+        let heading = |&name: &&'static str| Heading { name, is_text: texts.contains(&name) };
+        Table::new(self.name, self.title, columns.iter().map(heading).collect())
+    }
+}
+
+/// A mean, median or deviation of nanoseconds: one decimal.
+pub fn one_decimal(value: f64) -> Cell {
+    Cell::Fixed(value, 1)
+}
+
+/// Bytes as MB. nsys's MB is 10^6 bytes, with three decimals.
+pub fn megabytes(bytes: f64) -> Cell {
+    Cell::Fixed(bytes / 1e6, 3)
+}
+
+/// `part` of `whole` in percent.
+pub fn percent(part: u128, whole: u128) -> Cell {
+    Cell::Fixed(if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }, 1)
+}
+
+/// The median as a float; twice the median is exact.
+pub fn median(stats: &mut Stats) -> Option<f64> {
+    stats.durations.median_times_2().map(|twice| twice as f64 / 2.0)
+}
+
+/// Mean, median, smallest, largest and sample deviation. Without any value all are empty but the deviation, which
+/// nsys prints as 0.
+pub fn five(stats: &mut Stats) -> [Cell; 5] {
+    let Some(median) = median(stats) else {
+        return [Cell::Null, Cell::Null, Cell::Null, Cell::Null, one_decimal(0.0)];
+    };
+    [
+        one_decimal(stats.mean_ns()),
+        one_decimal(median),
+        Cell::int(stats.min_ns),
+        Cell::int(stats.max_ns),
+        one_decimal(stats.sample_stddev_ns()),
+    ]
+}
+
+/// The process's pid.
+pub fn pid(frames: &Frames, process: u32) -> Cell {
+    Cell::opt(frames.processes.get(process as usize).and_then(|p| p.info.pid))
+}
+
+/// Turns the Unix times of listings back into what the trace says.
+///
+/// nsys counts from the start of the session and so does one file here. Several files have several starts, but one
+/// table has one clock: the earliest start among them. Traces without an epoch keep their own zero.
+pub struct Clock {
+    origin_ns: i64,
+}
+
+impl Clock {
+    /// The clock of all open traces.
+    pub fn new(frames: &Frames) -> Self {
+        let offsets = frames.processes.iter().filter_map(|p| p.info.unix_offset_ns);
+        Clock { origin_ns: offsets.min().unwrap_or(0) }
+    }
+
+    /// A time of a process.
+    pub fn cell(&self, frames: &Frames, process: u32, time_ns: i64) -> Cell {
+        let has_epoch = frames.processes.get(process as usize).is_some_and(|p| p.info.unix_offset_ns.is_some());
+        Cell::int(if has_epoch { i128::from(time_ns) - i128::from(self.origin_ns) } else { i128::from(time_ns) })
+    }
+}
