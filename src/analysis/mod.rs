@@ -3,10 +3,12 @@
 pub mod activity;
 pub mod grouping;
 pub mod labels;
+pub mod launches;
 pub mod listing;
 pub mod nvtx_sections;
 pub mod openacc;
 pub mod partial;
+pub mod ranges;
 pub mod stats;
 pub mod summary;
 pub mod totals;

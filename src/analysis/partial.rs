@@ -70,7 +70,11 @@ fn cause_text(cause: u32) -> &'static str {
     }
 }
 
-fn losses(frames: &Frames) -> Result<Vec<Note>> {
+/// Recorded losses, one note per process and cause.
+///
+/// # Errors
+/// A part of a file that cannot be read.
+pub fn losses(frames: &Frames) -> Result<Vec<Note>> {
     let mut lost: Vec<(u32, u32, i64)> = frames.fold(
         &tables::LOSS,
         &["rows", "cause"],

@@ -1,5 +1,6 @@
 //! `gpuprof info`: what a file is, who wrote it, and what is in it.
 
+use crate::analysis::partial;
 use crate::error::{Error, Result};
 use crate::import;
 use crate::render::document::Document;
@@ -127,6 +128,7 @@ fn describe(frames: &Frames) -> Result<Document> {
             rows.rows.push(vec![table.name.into(), Cell::int(count)]);
         }
     }
-    let notes = frames.all_notes();
+    let mut notes = frames.all_notes();
+    notes.extend(partial::losses(frames)?);
     Ok(Document { notes, tables: vec![files, processes, devices, rows] })
 }

@@ -1,7 +1,7 @@
 //! PyTorch profiler (Kineto) traces: Chrome trace JSON of every era, plain or gzip.
 //!
-//! One thread unpacks ([`unpack`]), this one finds the structure of the text ([`tape`]), walks it event by event
-//! ([`document`], [`event`]) and makes rows ([`convert`]). Other JSON comes here too, because a trace may say only
+//! One thread unpacks ([`unpack`]), this one finds the structure of the text ([`index`]), walks it event by event
+//! ([`document`], [`tape`], [`event`]) and makes rows ([`convert`]). Other JSON comes here too, because a trace may say only
 //! after a megabyte of metadata what it is; what turns out to be another tool's file is refused by name.
 
 mod args;
@@ -10,6 +10,7 @@ mod convert;
 mod document;
 mod event;
 mod header;
+mod index;
 mod notes;
 mod number;
 mod people;

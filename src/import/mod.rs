@@ -100,3 +100,5 @@ pub mod nvvp_session;
 pub mod refuse;
 pub mod rows;
 pub mod sqlite;
+#[cfg(test)]
+mod testing;

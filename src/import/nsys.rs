@@ -41,6 +41,7 @@ impl Importer for Nsys {
 
     fn read(&self, path: &Path, need: &Need, sink: &mut Sink) -> Result<()> {
         let database = sqlite::open_any(path)?;
+        sqlite::note_log(path, sink);
         let tables = Tables::read(&database.connection, path)?;
         let session = session::read(&database.connection, &tables, path, sink);
         sink.origin = session.origin;
@@ -70,6 +71,9 @@ impl Importer for Nsys {
 
 /// Databases smaller than this are read faster than a thread starts.
 const PARALLEL_BYTES: u64 = 1 << 20;
+
+/// Reads one table into the sink.
+type ReadTable<'r, 's> = fn(&mut Reader<'r, 's>);
 
 /// What all readers of single tables share.
 struct Reader<'r, 's> {
@@ -116,7 +120,7 @@ impl<'r, 's> Reader<'r, 's> {
 
     /// Reads everything but API calls and what is known only after all rows.
     fn read(&mut self) {
-        let readers: &[(&TableSpec, fn(&mut Self))] = &[
+        let readers: &[(&TableSpec, ReadTable<'r, 's>)] = &[
             (&tables::KERNEL, activity::kernels),
             (&tables::MEMCPY, activity::copies),
             (&tables::MEMSET, activity::fills),
@@ -143,6 +147,24 @@ impl<'r, 's> Reader<'r, 's> {
         session::streams(self);
         session::thread_names(self);
         self.strings.note(self.sink, self.path);
+        self.settle_strays();
+    }
+
+    /// Gives rows without a process to the only process there is: tables made or cut by hand may have calls with
+    /// their thread but kernels without, and the two must meet.
+    fn settle_strays(&mut self) {
+        if self.processes.len() != 2 {
+            return;
+        }
+        let Some(&ProcessIx(strays)) = self.processes.get(&0) else { return };
+        self.sink.finish();
+        // The two may not be the first of the sink.
+        let other = self.processes.values().map(|index| index.0).find(|&index| index != strays);
+        let batches = std::mem::take(&mut self.sink.processes[strays].batches);
+        if let Some(other) = other {
+            self.sink.processes[other].batches.extend(batches);
+            self.sink.processes.remove(strays);
+        }
     }
 
     /// Whether more than what summaries need is asked for.
@@ -207,3 +229,6 @@ fn pid(global: i64) -> Option<u32> {
 fn tid(global: i64) -> u32 {
     global as u32 & 0xFF_FFFF
 }
+
+#[cfg(test)]
+mod tests;

@@ -39,6 +39,7 @@ impl Importer for Nvprof {
 
     fn read(&self, path: &Path, need: &Need, sink: &mut Sink) -> Result<()> {
         let database = sqlite::open_any(path)?;
+        sqlite::note_log(path, sink);
         let version = read_database(&database.connection, path, need, sink)?;
         sink.origin = format!("nvprof database, {version}");
         Ok(())
@@ -58,6 +59,9 @@ pub(super) fn read_database(db: &Connection, path: &Path, need: &Need, sink: &mu
     Ok(version)
 }
 
+/// Reads one table into the sink.
+type ReadTable<'r, 's> = fn(&mut Reader<'r, 's>);
+
 /// What all readers of single tables share.
 struct Reader<'r, 's> {
     db: &'r Connection,
@@ -71,9 +75,9 @@ struct Reader<'r, 's> {
     main: Option<u32>,
 }
 
-impl<'r> Reader<'r, '_> {
+impl<'r, 's> Reader<'r, 's> {
     fn read(&mut self) {
-        let readers: &[(&TableSpec, fn(&mut Self))] = &[
+        let readers: &[(&TableSpec, ReadTable<'r, 's>)] = &[
             (&tables::DEVICE, target::devices),
             (&tables::CONTEXT, target::contexts),
             (&tables::STREAM, target::streams),
@@ -145,3 +149,6 @@ fn duration(start: i64, end: Option<i64>) -> Option<i64> {
 fn applicable(id: Option<u32>) -> Option<u32> {
     id.filter(|&id| id != u32::MAX)
 }
+
+#[cfg(test)]
+mod tests;

@@ -143,3 +143,92 @@ impl<I: Iterator<Item = u8>> Read for Base64<I> {
         Ok(filled)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::import::testing::{TempFile, import};
+    use crate::trace::sink::Need;
+    use flate2::{Compression, write::GzEncoder};
+    use std::io::Write;
+
+    fn packed(kernel_ends: i64) -> Vec<u8> {
+        let sql = format!(
+            "CREATE TABLE StringTable (_id_ INTEGER PRIMARY KEY, value TEXT); INSERT INTO StringTable VALUES (1, 'k');
+             CREATE TABLE Version (version INT); INSERT INTO Version VALUES (12);
+             CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, name INT);
+             INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1, {kernel_ends}, 1);"
+        );
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+        gzip.write_all(&TempFile::database("inner.db", &sql).bytes()).unwrap();
+        gzip.finish().unwrap()
+    }
+
+    fn base64(bytes: &[u8]) -> String {
+        const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        let mut text = String::new();
+        for chunk in bytes.chunks(3) {
+            let bits =
+                chunk.iter().fold(0u32, |bits, &byte| bits << 8 | u32::from(byte)) << (8 * (3 - chunk.len()));
+            for i in 0..4 {
+                let digit = DIGITS[(bits >> (18 - 6 * i)) as usize & 63] as char;
+                text.push(if i <= chunk.len() { digit } else { '=' });
+            }
+            if text.len() % 77 == 76 {
+                text.push('\n');
+            }
+        }
+        text
+    }
+
+    fn session(pdms: &[String]) -> TempFile {
+        let pdms: String = pdms.iter().map(|splits| format!("<pdm>{splits}</pdm>\n")).collect();
+        let xml = format!(
+            "<?xml version=\"1.0\"?>\n<session version=\"2\" name=\"a\">\n<executable args=\"secret\"/>\n\
+             <timelinepdm>\n{pdms}</timelinepdm>\n<analysispdm>\n</analysispdm>\n</session>\n"
+        );
+        TempFile::new("a.nvvp", xml.as_bytes())
+    }
+
+    #[test]
+    fn a_database_in_several_splits_is_joined() {
+        let text = base64(&packed(8));
+        let (front, back) = text.split_at(text.len() / 3);
+        let found =
+            import(&session(&[format!("<split>{front}</split><split>{back}</split>")]), &Need::all()).unwrap();
+        assert_eq!(found.importer, "nvvp-session");
+        assert_eq!(found.origin, "Visual Profiler session, nvprof database, schema 12");
+        assert_eq!(found.integers("kernel", "duration_ns"), [Some(7)]);
+    }
+
+    #[test]
+    fn every_database_of_a_session_is_a_process_and_a_damaged_one_is_noted() {
+        let pdm = |ends| format!("<split>{}</split>", base64(&packed(ends)));
+        let found = import(&session(&[pdm(8), "<split>AAAA</split>".into(), pdm(9)]), &Need::all()).unwrap();
+        assert_eq!(found.integers("kernel", "duration_ns"), [Some(7), Some(8)]);
+        assert_eq!(found.processes.len(), 2);
+        assert_eq!(found.note_codes(), ["unreadable-rows"]);
+    }
+
+    #[test]
+    fn a_session_without_a_readable_timeline_is_an_error_that_says_what_to_do() {
+        for (pdms, says) in [
+            (vec![], "holds no timeline"),
+            (vec!["<split>AAAA</split>".to_owned()], "cannot be unpacked"),
+            (vec![String::new()], "cannot be unpacked"),
+        ] {
+            let error = import(&session(&pdms), &Need::all()).err().unwrap().to_string();
+            assert!(error.contains(says) && error.contains("; "), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_cut_off_session_is_read_in_part_or_refused() {
+        let whole = session(&[format!("<split>{}</split>", base64(&packed(8)))]).bytes();
+        for cut in (300..whole.len()).step_by(97) {
+            let file = TempFile::new("cut.nvvp", &whole[..cut]);
+            if let Ok(found) = import(&file, &Need::all()) {
+                assert!(found.integers("kernel", "duration_ns").len() <= 1);
+            }
+        }
+    }
+}

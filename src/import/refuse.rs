@@ -132,3 +132,67 @@ fn has_extension(head: &Head, extensions: &[&str]) -> bool {
     let extension = head.path.extension().and_then(|extension| extension.to_str());
     extension.is_some_and(|extension| extensions.iter().any(|known| known.eq_ignore_ascii_case(extension)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::import::testing::TempFile;
+
+    fn refused(name: &str, bytes: &[u8]) -> Option<String> {
+        let file = TempFile::new(name, bytes);
+        refusal(&Head::read(&file.path).unwrap()).map(|error| error.to_string())
+    }
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut packed, bytes).unwrap();
+        packed.finish().unwrap()
+    }
+
+    #[test]
+    fn every_refusal_says_what_the_file_is_and_what_to_do() {
+        let pprof = gzip(&[0x0a, 0x04, 0x08, 0x01, 0x10, 0x02]);
+        let files: &[(&str, &[u8], &str)] = &[
+            ("a.sqlite", b"", "is empty"),
+            ("a.json", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "Git LFS pointer"),
+            ("a.nvvp", &[0, 4, 0, 0, 4, 0, 0, 0, 1, 4, 0, 0, 9], "CUDA 5"),
+            ("a.nvvp", b"<?xml version=\"1.0\"?>\n<session version=\"1\" name=\"a\">", "session of CUDA 5"),
+            ("a.sqlite", &[0; 4096], "not a database"),
+            ("a.prof", &pprof, "pprof"),
+            (
+                "a.txt",
+                b"app started\n==1234== NVPROF is profiling process 1234\n==1234== Profiling result:\n",
+                "nvprof",
+            ),
+            ("a.csv", b"======== Profiling result:\n\"Type\",\"Time(%)\"\n", "nvprof"),
+            ("a.csv", b"Time (%),Total Time (ns),Instances\n1.0,2,3\n", "nsys stats"),
+            ("a.nsys-rep", b"\x01\x02binary", "nsys export"),
+            ("a.qdrep", b"\x01\x02binary", "nsys export"),
+            ("a.ncu-rep", b"NVR\0rest", "Nsight Compute"),
+            ("a.zip", b"PK\x03\x04rest", "zip"),
+            ("a.zst", &[0x28, 0xb5, 0x2f, 0xfd, 0], "zstd"),
+            ("a.json.gz", &[0x1f, 0x8b, 8, 0], "gzip"),
+            ("a.sqlite", b"SQLite format 3\0 and then nothing", "without a table"),
+        ];
+        for (name, bytes, says) in files {
+            let message = refused(name, bytes).unwrap_or_else(|| panic!("{name} ({says}) is not refused"));
+            assert!(message.contains(says), "{message}");
+            assert!(message.contains("; ") && !message.contains('\n') && !message.ends_with('.'), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_database_of_somebody_else_is_named_as_such() {
+        let file = TempFile::database("places.sqlite", "CREATE TABLE moz_places (id INTEGER)");
+        let message = refusal(&Head::read(&file.path).unwrap()).unwrap().to_string();
+        assert!(message.contains("StringTable") && message.contains("StringIds"), "{message}");
+        let packed = TempFile::new("places.gz", &gzip(&file.bytes()));
+        assert!(refusal(&Head::read(&packed.path).unwrap()).is_some());
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_refused() {
+        assert_eq!(refused("a.bin", b"something else entirely"), None);
+        assert_eq!(refused("a.json", b"{\"traceEvents\": []}"), None);
+    }
+}

@@ -10,25 +10,24 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, Statement};
 use std::path::Path;
 
-/// The tables of a database. Views are left out: nobody's export has one under these names, and a view can be made to
-/// run for ever.
+/// The tables of a database.
 pub struct Tables {
     names: Vec<String>,
+    /// No table has more rows than this. Pages of a damaged database may refer to each other so that SQLite would
+    /// read for ever.
+    most_rows: u64,
 }
 
 impl Tables {
     /// Reads the catalogue.
     pub fn read(db: &Connection, path: &Path) -> Result<Tables> {
-        let run = || -> rusqlite::Result<Vec<String>> {
-            let mut statement = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'")?;
-            let mut rows = statement.query([])?;
-            let mut names = Vec::new();
-            while let Some(row) = rows.next()? {
-                names.extend(Fields(row).bytes(Col(0)).map(|name| String::from_utf8_lossy(name).into_owned()));
-            }
-            Ok(names)
+        let size = |what: &str| db.query_row(&format!("PRAGMA {what}"), [], |row| row.get::<_, i64>(0));
+        // A row takes at least 4 bytes of a page.
+        let most_rows = match (size("page_count"), size("page_size")) {
+            (Ok(pages), Ok(bytes)) => pages.saturating_mul(bytes).max(0) as u64 / 4,
+            _ => u64::MAX,
         };
-        run().map(|names| Tables { names }).map_err(|e| sqlite::failed(path, "reading the list of tables", &e))
+        Ok(Tables { names: sqlite::tables(db, path)?, most_rows })
     }
 
     /// Whether there is a table of this name; SQLite does not tell upper from lower case here.
@@ -50,6 +49,8 @@ pub struct Scan<'db> {
     table: &'static str,
     columns: Vec<String>,
     selected: Vec<String>,
+    condition: String,
+    most_rows: u64,
     failure: Option<String>,
 }
 
@@ -64,7 +65,8 @@ impl<'db> Scan<'db> {
             Ok(columns) => (columns, None),
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
-        Some(Scan { db, table, columns, selected: Vec::new(), failure })
+        let most_rows = tables.most_rows;
+        Some(Scan { db, table, columns, selected: Vec::new(), condition: String::new(), most_rows, failure })
     }
 
     /// The column called `name`, or [`ABSENT`].
@@ -83,11 +85,21 @@ impl<'db> Scan<'db> {
         if wanted { self.col(name) } else { ABSENT }
     }
 
+    /// Reads only rows that have `value` in the column called `name`.
+    pub fn only(&mut self, name: &str, value: u32) {
+        if self.columns.iter().any(|column| column.eq_ignore_ascii_case(name)) {
+            self.condition = format!(" WHERE \"{name}\" = {value}");
+        }
+    }
+
     /// Calls `each` with every row; it returns whether it could use the row.
     pub fn run(mut self, mut each: impl FnMut(&Fields) -> bool) -> Tally {
         let mut tally = Tally { table: self.table, ..Default::default() };
         if self.failure.is_none() {
             self.failure = self.read(&mut tally, &mut each).err().map(|e| e.to_string());
+            if tally.rows > self.most_rows {
+                self.failure = Some("it claims more rows than the file has room for".to_owned());
+            }
         }
         if let Some(nth) = tally.first_unusable {
             tally.first_rowid = self.rowid(nth);
@@ -99,7 +111,7 @@ impl<'db> Scan<'db> {
     fn read(&self, tally: &mut Tally, each: &mut impl FnMut(&Fields) -> bool) -> rusqlite::Result<()> {
         let quoted: Vec<String> = self.selected.iter().map(|c| format!("\"{}\"", c.replace('"', "\"\""))).collect();
         let list = if quoted.is_empty() { "NULL".to_owned() } else { quoted.join(", ") };
-        let mut statement = self.db.prepare(&format!("SELECT {list} FROM \"{}\"", self.table))?;
+        let mut statement = self.db.prepare(&format!("SELECT {list} FROM \"{}\"{}", self.table, self.condition))?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             if !each(&Fields(row)) {
@@ -107,13 +119,16 @@ impl<'db> Scan<'db> {
                 tally.first_unusable.get_or_insert(tally.rows);
             }
             tally.rows += 1;
+            if tally.rows > self.most_rows {
+                break;
+            }
         }
         Ok(())
     }
 
     /// Where a person finds the `nth` row. Asked for afterwards, so that good databases do not pay for it.
     fn rowid(&self, nth: u64) -> Option<i64> {
-        let sql = format!("SELECT rowid FROM \"{}\" LIMIT 1 OFFSET {nth}", self.table);
+        let sql = format!("SELECT rowid FROM \"{}\"{} LIMIT 1 OFFSET {nth}", self.table, self.condition);
         self.db.query_row(&sql, [], |row| row.get(0)).ok()
     }
 }

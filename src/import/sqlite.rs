@@ -2,6 +2,7 @@
 
 use super::{GZIP_MAGIC, Head, SQLITE_MAGIC};
 use crate::error::{Error, Result};
+use crate::trace::sink::Sink;
 use rusqlite::{Connection, OpenFlags};
 use std::fs::File;
 use std::io::Read;
@@ -85,24 +86,40 @@ pub fn holds(head: &Head, table: &str) -> bool {
     head.sqlite_tables().iter().any(|name| name == table) || (head.sqlite_tables().is_empty() && defined())
 }
 
-/// Names of all tables and views.
+/// Names of all tables. Views are left out: no export has any that we read, and a view can be made to run for ever.
 pub fn tables(db: &Connection, path: &Path) -> Result<Vec<String>> {
-    let run = || -> rusqlite::Result<Vec<String>> {
-        let mut statement = db.prepare("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")?;
-        let names = statement.query_map([], |row| row.get(0))?;
-        names.collect()
-    };
-    run().map_err(|e| failed(path, "reading the list of tables", &e))
+    texts(db, "SELECT name FROM sqlite_master WHERE type = 'table'", &[])
+        .map_err(|e| failed(path, "reading the list of tables", &e))
 }
 
 /// Names of the columns of `table`; empty if there is no such table.
 pub fn columns(db: &Connection, path: &Path, table: &str) -> Result<Vec<String>> {
-    let run = || -> rusqlite::Result<Vec<String>> {
-        let mut statement = db.prepare("SELECT name FROM pragma_table_info(?1)")?;
-        let names = statement.query_map([table], |row| row.get(0))?;
-        names.collect()
-    };
-    run().map_err(|e| failed(path, &format!("reading the columns of {table}"), &e))
+    texts(db, "SELECT name FROM pragma_table_info(?1)", &[table])
+        .map_err(|e| failed(path, &format!("reading the columns of {table}"), &e))
+}
+
+/// The first column of what a statement finds. Names that are not UTF-8 are nobody's we look for.
+fn texts(db: &Connection, sql: &str, parameters: &[&str]) -> rusqlite::Result<Vec<String>> {
+    let mut statement = db.prepare(sql)?;
+    let mut rows = statement.query(rusqlite::params_from_iter(parameters))?;
+    let mut names = Vec::new();
+    while let Some(row) = rows.next()? {
+        names.extend(row.get_ref(0)?.as_str().map(str::to_owned).ok());
+    }
+    Ok(names)
+}
+
+/// Notes changes that a writer has left in a log beside the database: reading them would mean writing to it.
+pub fn note_log(path: &Path, sink: &mut Sink) {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    if std::fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
+        let path = path.display();
+        sink.note(
+            "unread-log",
+            format!("{path}: changes in {path}-wal are not read; open and close the database with sqlite3 first"),
+        );
+    }
 }
 
 /// The error for an SQLite call that failed while `doing` something.

@@ -104,11 +104,10 @@ impl NativeFile {
     fn read_definitions(&mut self, names: &mut Names, shapes: &mut Shapes, notes: &mut Vec<Note>) {
         let (batches, problems) = self.reader.definition_batches(&tables::STRING);
         for batch in &batches {
-            if let [id, bytes] = &batch.columns[..] {
-                if let (Values::U32(ids), Values::Bytes(bytes)) = (&id.values, &bytes.values) {
-                    for (i, &id) in ids.iter().enumerate() {
-                        self.names.insert(id, names.intern(bytes.get(i)));
-                    }
+            let [id, bytes] = &batch.columns[..] else { continue };
+            if let (Values::U32(ids), Values::Bytes(bytes)) = (&id.values, &bytes.values) {
+                for (i, &id) in ids.iter().enumerate() {
+                    self.names.insert(id, names.intern(bytes.get(i)));
                 }
             }
         }

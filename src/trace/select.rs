@@ -180,8 +180,9 @@ impl Filter {
         }
         let launched = self.launched.as_ref().filter(|_| is_api);
         let in_range = self.in_range.as_ref().filter(|_| table.column_index("correlation").is_some());
-        if !by_time && !by_device && !by_stream && !(has_name_filter && is_kernel) && launched.is_none() && in_range.is_none()
-        {
+        let by_name = has_name_filter && is_kernel;
+        let restricted = by_time || by_device || by_stream || by_name || launched.is_some() || in_range.is_some();
+        if !restricted {
             return;
         }
         let (start, device, stream) = (batch.i64("start_ns"), batch.u32("device"), batch.u32("stream"));
@@ -196,7 +197,7 @@ impl Filter {
             in_time
                 && (!by_device || device.get(i).is_some_and(|d| s.devices.contains(&d)))
                 && (!by_stream || stream.get(i).is_some_and(|v| s.streams.contains(&v)))
-                && (!(has_name_filter && is_kernel)
+                && (!by_name
                     || shape.get(i).is_some_and(|id| self.shape.get(id as usize).copied().unwrap_or(false)))
                 && launched.is_none_or(|set| launch().is_some_and(|l| set.contains(&l)))
                 && in_range.is_none_or(|set| launch().is_some_and(|l| set.contains(&l)))
@@ -267,13 +268,11 @@ fn launches_in_range(frames: &Frames, name: &str) -> Result<HashSet<Launch>> {
                         d == frames.names.text(domain.get(i).unwrap_or(0))
                     });
                 let style = style.get(i).unwrap_or(0);
-                if matches && style != 2 {
-                    if let Some(start) = start.get(i) {
-                        let thread = if style == 1 { None } else { tid.get(i) };
-                        // A range still open at the end of the recording reaches to the end.
-                        let end = end.get(i).unwrap_or(i64::MAX);
-                        open.entry((batch.process, thread)).or_default().push(start, end);
-                    }
+                if let (true, Some(start)) = (matches && style != 2, start.get(i)) {
+                    let thread = if style == 1 { None } else { tid.get(i) };
+                    // A range still open at the end of the recording reaches to the end.
+                    let end = end.get(i).unwrap_or(i64::MAX);
+                    open.entry((batch.process, thread)).or_default().push(start, end);
                 }
             });
         },

@@ -70,13 +70,11 @@ fn calls(rows: usize) -> (Batch, f64) {
     let mut random = Random(2);
     let mut builder = ApiBuilder::default();
     let mut start_ns = 1_700_000_000_000_000_000;
-    let mut correlation = 1_000;
     let begin = Instant::now();
-    for _ in 0..rows {
+    for correlation in 1_000..1_000 + rows as u64 {
         let kind = [211, 211, 211, 211, 10, 10, 41, 51][random.below(8) as usize];
         let duration = 1_200 + random.below(2_500) as i64;
         start_ns += duration + random.below(4_000) as i64;
-        correlation += 1;
         builder.push(ApiRow {
             start_ns,
             duration_ns: Some(duration),

@@ -16,7 +16,7 @@ pub use encode::{EncodeError, Encoder, encode};
 pub const HEADER_BYTES: usize = 64;
 /// Longest payload. Bounds what a reader allocates for one frame, and how far a damaged length can lead astray.
 pub const MAX_PAYLOAD_BYTES: usize = 64 << 20;
-/// Most rows of a frame. More rows no longer make a row smaller; fewer cost 2.5 to 4 kB of Parquet footer each.
+/// Most rows of a frame; bounds what a reader allocates for columns that a frame leaves out. More rows no longer make a row smaller; fewer cost 2.5 to 4 kB of Parquet footer each.
 pub const MAX_ROWS: usize = 65_536;
 
 /// Rows are in order of `start_ns`.
@@ -136,6 +136,7 @@ impl FrameInfo {
     /// Whether lengths and positions are ones a writer could have written.
     pub(crate) fn is_within_bounds(&self) -> bool {
         self.payload_len as usize <= MAX_PAYLOAD_BYTES
+            && self.rows as usize <= MAX_ROWS
             && self.offset.is_multiple_of(8)
             && self.offset < 1 << 62
             && self.first_row.checked_add(u64::from(self.rows)).is_some()

@@ -65,10 +65,14 @@ impl FileHeader {
         marker
     }
 
-    /// The bytes of the header, padded to a multiple of 8.
+    /// The bytes of the header, padded to a multiple of 8. Keys that would make it too long are left out.
     pub fn to_bytes(&self) -> Vec<u8> {
         // Strings, numbers and maps of them cannot fail to serialize.
-        let json = serde_json::to_vec(self).unwrap_or_default();
+        let mut json = serde_json::to_vec(self).unwrap_or_default();
+        if json.len() > MAX_JSON_BYTES {
+            let short = FileHeader { other: Map::new(), rows_before: Map::new(), ..self.clone() };
+            json = serde_json::to_vec(&short).unwrap_or_default();
+        }
         let length = (PREFIX_BYTES + json.len()).next_multiple_of(8);
         let mut bytes = Vec::with_capacity(length);
         bytes.extend_from_slice(&MAGIC);
@@ -98,7 +102,7 @@ pub(crate) struct Prefix {
 
 impl Prefix {
     /// None: the bytes are not the beginning of a trace, or damaged.
-    pub fn parse(bytes: &[u8; PREFIX_BYTES]) -> Option<Prefix> {
+    pub(crate) fn parse(bytes: &[u8; PREFIX_BYTES]) -> Option<Prefix> {
         let (body, crc) = bytes.split_at(PREFIX_BYTES - 4);
         (bytes.starts_with(&MAGIC) && crc32c::crc32c(body).to_le_bytes() == crc).then_some(())?;
         let u16_at = |i: usize| u16::from_le_bytes([bytes[i], bytes[i + 1]]);
@@ -115,7 +119,7 @@ impl Prefix {
     }
 
     /// The whole header; none where the JSON is damaged.
-    pub fn with_json(&self, json: &[u8]) -> Option<FileHeader> {
+    pub(crate) fn with_json(&self, json: &[u8]) -> Option<FileHeader> {
         (crc32c::crc32c(json) == self.json_crc).then_some(())?;
         let FileHeader { major, minor, file_id, .. } = self.header;
         let header: FileHeader = serde_json::from_slice(json).ok()?;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::frame::FrameInfo;
 
 /// Bytes at the end of a file that was closed in order.
-pub const TRAILER_BYTES: usize = 16;
+pub(crate) const TRAILER_BYTES: usize = 16;
 const TRAILER_MAGIC: [u8; 4] = *b"END\n";
 
 /// The payload of an index frame: the headers of the frames from the index before, itself included, up to here.
@@ -29,7 +29,7 @@ pub(crate) struct Index {
 
 impl Index {
     /// Collects the headers of `frames`.
-    pub fn new(previous: Option<u64>, frames: &[FrameInfo]) -> Index {
+    pub(crate) fn new(previous: Option<u64>, frames: &[FrameInfo]) -> Index {
         let mut index = Index { previous, ..Default::default() };
         for frame in frames {
             index.offset.push(frame.offset);
@@ -48,7 +48,7 @@ impl Index {
 
     /// The frames, if the index is one that a writer could have put at `at` in a file whose frames begin at
     /// `begin`: in order, without gaps, from the index before up to this one.
-    pub fn frames(&self, begin: u64, at: u64) -> Option<Vec<FrameInfo>> {
+    pub(crate) fn frames(&self, begin: u64, at: u64) -> Option<Vec<FrameInfo>> {
         let mut next = self.previous.unwrap_or(begin);
         let mut frames = Vec::with_capacity(self.offset.len());
         for (i, &offset) in self.offset.iter().enumerate() {

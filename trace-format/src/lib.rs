@@ -2,8 +2,8 @@
 //!
 //! A reader of this crate starts at [`tables`]: one file per table, each the only place where that table's
 //! columns, types, units and meanings are written down. [`schema`] turns those lines into a row struct, a column
-//! builder and a [`schema::TableSpec`]; [`frame`] says how a batch of rows becomes bytes; [`write`] appends frames
-//! to a file and [`read`] finds them again, whatever happened to the file in between. `FORMAT.md` beside this
+//! builder and a [`schema::TableSpec`]; [`frame`] says how a batch of rows becomes bytes; [`mod@write`] appends
+//! frames to a file and [`read`] finds them again, whatever happened to the file in between. `FORMAT.md` beside this
 //! crate is generated from the same registry by [`format_md`].
 
 pub mod columns;

@@ -94,6 +94,10 @@ impl<S: Source> TraceReader<S> {
             return Err(self.error(self.len, ReadErrorKind::Shrunk { len }));
         }
         self.len = len;
+        if self.frames.last().is_some_and(|f| f.table == CLOSED.id && f.end() < self.resume_at) {
+            // Behind the trailer nothing is ours.
+            return Ok(0);
+        }
         let before = self.frames.len();
         // What was unreadable at the end may have been half-written; it is judged again.
         self.damage.retain(|p| p.offset < self.resume_at);

@@ -1,7 +1,9 @@
 //! Writing a trace: frames appended one by one, so that at every moment the file is a whole trace.
 
+mod append;
 mod definitions;
 mod error;
+mod options;
 mod output;
 mod segments;
 
@@ -13,73 +15,29 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::columns::Batch;
-use crate::frame::{Encoder, FrameInfo, HEADER_BYTES, JSON, MAX_PAYLOAD_BYTES, MAX_ROWS, REPEAT, SORTED, padded};
+use crate::frame::{
+    EncodeError, Encoder, FrameInfo, HEADER_BYTES, JSON, MAX_PAYLOAD_BYTES, MAX_ROWS, REPEAT, SORTED, padded,
+};
 use crate::header::FileHeader;
 use crate::index::{Index, trailer};
 use crate::schema::{Role, TableSpec};
 use crate::tables::{CLOSED, INDEX, PROCESS};
+use append::Appender;
 use definitions::Definitions;
 
 pub use error::WriteError;
+pub use options::{TableTotals, WriteOptions};
 pub use output::Output;
 pub use segments::{SegmentFiles, SegmentedWriter, Segments, segment_path};
 
-/// How often a writer repeats itself, and how far it goes.
-#[derive(Clone, Copy, Debug)]
-pub struct WriteOptions {
-    /// Bytes between index frames. More: a longer scan of a file that was not closed; fewer: more bytes.
-    pub index_every_bytes: u64,
-    /// Frames between index frames, for traces of many small ones: the index is held in memory until written.
-    pub index_every_frames: usize,
-    /// Bytes between repetitions of the definitions; stretched so that these stay below an eighth of the file.
-    pub repeat_every_bytes: u64,
-    /// Memory for definitions to repeat; rows beyond it are written once.
-    pub definitions_limit_bytes: usize,
-    /// Most rows of a frame.
-    pub max_rows: usize,
-    /// Longest payload of a frame.
-    pub max_payload_bytes: usize,
-    /// Size at which activity is refused. Rows about the recording go on for 1 MiB more, for they say what was lost;
-    /// JSON, index and closing frame always fit.
-    pub limit_bytes: Option<u64>,
-}
-
-impl Default for WriteOptions {
-    fn default() -> Self {
-        WriteOptions {
-            index_every_bytes: 64 << 20,
-            index_every_frames: 8_192,
-            repeat_every_bytes: 64 << 20,
-            definitions_limit_bytes: 32 << 20,
-            max_rows: MAX_ROWS,
-            max_payload_bytes: MAX_PAYLOAD_BYTES,
-            limit_bytes: None,
-        }
-    }
-}
-
-/// What the frames of one table hold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TableTotals {
-    /// Rows, repetitions not counted.
-    pub rows: u64,
-    /// Frames, repetitions included.
-    pub frames: u64,
-    /// Bytes of those frames with headers and padding.
-    pub bytes: u64,
-}
-
 /// Appends frames to an output.
 pub struct TraceWriter<W> {
-    output: W,
+    file: Appender<W>,
     header: FileHeader,
     options: WriteOptions,
     encoder: Encoder,
     /// The frame being built: header, payload, padding.
     frame: Vec<u8>,
-    offset: u64,
-    /// Where a write that failed may have left bytes; `offset` if nowhere.
-    dirty_end: u64,
     seq: u64,
     totals: BTreeMap<u16, TableTotals>,
     definitions: Definitions,
@@ -100,13 +58,11 @@ impl<W: Output> TraceWriter<W> {
     /// Errors: the header could not be written.
     pub fn create(output: W, header: &FileHeader, options: WriteOptions) -> Result<Self, WriteError> {
         let mut writer = TraceWriter {
-            output,
+            file: Appender::new(output),
             header: header.clone(),
             options,
             encoder: Encoder::default(),
             frame: Vec::new(),
-            offset: 0,
-            dirty_end: 0,
             seq: 0,
             totals: BTreeMap::new(),
             definitions: Definitions::default(),
@@ -117,9 +73,8 @@ impl<W: Output> TraceWriter<W> {
             closed: false,
             ended: false,
         };
-        let bytes = header.to_bytes();
-        writer.write_all(&bytes)?;
-        writer.repeated_at = writer.offset;
+        writer.append(&header.to_bytes())?;
+        writer.repeated_at = writer.bytes();
         Ok(writer)
     }
 
@@ -133,12 +88,12 @@ impl<W: Output> TraceWriter<W> {
         }
         if batch.table.role == Role::Json {
             let what = "its payload is JSON";
-            return Err(crate::frame::EncodeError::Batch { table: batch.table.name, column: "(all)", what }.into());
+            return Err(EncodeError::Batch { table: batch.table.name, column: "(all)", what }.into());
         }
         self.upkeep();
         let mut start = 0;
         while start < batch.rows {
-            let end = batch.rows.min(start.saturating_add(self.options.max_rows.max(1)));
+            let end = batch.rows.min(start.saturating_add(self.options.max_rows.clamp(1, MAX_ROWS)));
             let first_row = self.rows(batch.table);
             let end = self.write_rows(batch, start..end, 0, first_row)?;
             self.definitions.remember(batch, start..end, self.options.definitions_limit_bytes);
@@ -153,6 +108,10 @@ impl<W: Output> TraceWriter<W> {
     pub fn write_json(&mut self, table: &'static TableSpec, value: &Value) -> Result<(), WriteError> {
         if self.closed {
             return Err(WriteError::Closed);
+        }
+        if table.role != Role::Json {
+            let what = "its payload is rows";
+            return Err(EncodeError::Batch { table: table.name, column: "(all)", what }.into());
         }
         self.upkeep();
         let row = self.rows(table);
@@ -177,8 +136,7 @@ impl<W: Output> TraceWriter<W> {
             self.closed = true;
         }
         let end = trailer(self.last_index.unwrap_or(0), self.header.marker());
-        self.write_all(&end)?;
-        self.cut();
+        self.append(&end)?;
         self.ended = true;
         Ok(())
     }
@@ -189,7 +147,8 @@ impl<W: Output> TraceWriter<W> {
             (name, json!({"rows": totals.rows, "frames": totals.frames, "bytes": totals.bytes}))
         };
         let tables: Map<String, Value> = self.totals.iter().map(table).collect();
-        let closed = json!({"frames": self.seq, "bytes": self.offset, "tables": tables, "writer_totals": more});
+        let closed =
+            json!({"frames": self.seq, "bytes": self.file.offset, "tables": tables, "writer_totals": more});
         self.write_value(&CLOSED, &closed, 0, 0)
     }
 
@@ -205,7 +164,7 @@ impl<W: Output> TraceWriter<W> {
 
     /// Size of the file up to its last whole frame.
     pub fn bytes(&self) -> u64 {
-        self.offset
+        self.file.offset
     }
 
     /// The header of the file.
@@ -215,28 +174,28 @@ impl<W: Output> TraceWriter<W> {
 
     /// Brings everything written to the disk.
     pub fn sync(&mut self) -> io::Result<()> {
-        self.output.sync()
+        self.file.output.sync()
     }
 
     /// The output.
     pub fn output(&self) -> &W {
-        &self.output
+        &self.file.output
     }
 
     /// Gives the output back, closed or not.
     pub fn into_output(self) -> W {
-        self.output
+        self.file.output
     }
 
     /// Writes an index and repeats the definitions where it is time. Failures wait for the next call: the batch
     /// that follows will run into the same obstacle and report it.
     fn upkeep(&mut self) {
-        let since_repeat = self.offset - self.repeated_at;
+        let since_repeat = self.file.offset - self.repeated_at;
         if since_repeat >= self.options.repeat_every_bytes.max(8 * self.repeated_bytes) {
             let _ = self.write_definitions(REPEAT);
         }
-        let listed_to = self.unlisted.first().map_or(self.offset, |f| f.offset);
-        if self.offset - listed_to >= self.options.index_every_bytes
+        let listed_to = self.unlisted.first().map_or(self.file.offset, |f| f.offset);
+        if self.file.offset - listed_to >= self.options.index_every_bytes
             || self.unlisted.len() >= self.options.index_every_frames
         {
             let _ = self.write_index();
@@ -245,13 +204,13 @@ impl<W: Output> TraceWriter<W> {
 
     /// Writes all definitions: as new rows at the beginning of a segment, else as a repetition.
     fn write_definitions(&mut self, flags: u16) -> Result<(), WriteError> {
-        let start = self.offset;
+        let start = self.file.offset;
         // Out and back, because writing borrows all of the writer.
         let definitions = std::mem::take(&mut self.definitions);
         let written = self.write_each_definition(&definitions, flags);
         self.definitions = definitions;
-        self.repeated_at = self.offset;
-        self.repeated_bytes = self.offset - start;
+        self.repeated_at = self.file.offset;
+        self.repeated_bytes = self.file.offset - start;
         written
     }
 
@@ -263,7 +222,7 @@ impl<W: Output> TraceWriter<W> {
         for batch in definitions.batches() {
             let mut start = 0;
             while start < batch.rows {
-                let end = batch.rows.min(start.saturating_add(self.options.max_rows.max(1)));
+                let end = batch.rows.min(start.saturating_add(self.options.max_rows.clamp(1, MAX_ROWS)));
                 start = self.write_rows(batch, start..end, flags, start as u64)?;
             }
         }
@@ -271,7 +230,7 @@ impl<W: Output> TraceWriter<W> {
     }
 
     fn write_index(&mut self) -> Result<(), WriteError> {
-        let at = self.offset;
+        let at = self.file.offset;
         let index = Index::new(self.last_index, &self.unlisted);
         self.write_value(&INDEX, &index, 0, self.rows(&INDEX))?;
         self.last_index = Some(at);
@@ -338,7 +297,7 @@ impl<W: Output> TraceWriter<W> {
     /// Completes and writes the frame that lies in `self.frame`.
     fn write_frame(&mut self, mut info: FrameInfo, table: &TableSpec) -> Result<(), WriteError> {
         let payload_len = self.frame.len() - HEADER_BYTES;
-        let end = self.offset + (HEADER_BYTES + padded(payload_len)) as u64;
+        let end = self.file.offset + (HEADER_BYTES + padded(payload_len)) as u64;
         if let Some(limit_bytes) = self.options.limit_bytes {
             let spare = match table.role {
                 Role::Json => u64::MAX,
@@ -349,15 +308,15 @@ impl<W: Output> TraceWriter<W> {
                 return Err(WriteError::Full { limit_bytes });
             }
         }
-        info.offset = self.offset;
+        info.offset = self.file.offset;
         info.payload_len = payload_len as u32;
         info.payload_crc = crc32c::crc32c(&self.frame[HEADER_BYTES..]);
         info.seq = self.seq;
-        info.index_distance = self.last_index.map_or(0, |at| u32::try_from(self.offset - at).unwrap_or(0));
+        info.index_distance = self.last_index.map_or(0, |at| u32::try_from(self.file.offset - at).unwrap_or(0));
         self.frame[..HEADER_BYTES].copy_from_slice(&info.to_bytes(self.header.marker()));
         self.frame.resize(HEADER_BYTES + padded(payload_len), 0);
         let frame = std::mem::take(&mut self.frame);
-        let written = self.write_all(&frame);
+        let written = self.append(&frame);
         self.frame = frame;
         written?;
         let totals = self.totals.entry(info.table).or_default();
@@ -371,50 +330,9 @@ impl<W: Output> TraceWriter<W> {
         Ok(())
     }
 
-    /// Writes `bytes` at the end of the file, all or nothing.
-    fn write_all(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
-        self.cut();
-        let head = bytes.len().min(HEADER_BYTES);
-        let written = if self.dirty_end > self.offset {
-            // Leftovers of a failed write cannot be cut off. A good header over an old body would look like a
-            // damaged frame, so there is no header until the body is whole.
-            self.write_at(&[0; HEADER_BYTES][..head], 0)
-                .and_then(|()| self.write_at(&bytes[head..], head as u64))
-                .and_then(|()| self.write_at(&bytes[..head], 0))
-        } else {
-            self.write_at(bytes, 0)
-        };
-        if let Err(source) = written {
-            self.cut();
-            return Err(WriteError::Io { offset: self.offset, source });
-        }
-        self.offset += bytes.len() as u64;
-        Ok(())
-    }
-
-    /// Writes `bytes` at some distance behind the end of the file, however many calls that takes.
-    fn write_at(&mut self, bytes: &[u8], distance: u64) -> io::Result<()> {
-        let mut done = 0;
-        while done < bytes.len() {
-            let at = self.offset + distance + done as u64;
-            match self.output.write_at(&bytes[done..], at) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(n) => {
-                    done = bytes.len().min(done + n);
-                    self.dirty_end = self.dirty_end.max(self.offset + distance + done as u64);
-                }
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(e),
-            }
-        }
-        Ok(())
-    }
-
-    /// Cuts off what a failed write left, if anything.
-    fn cut(&mut self) {
-        if self.dirty_end > self.offset && self.output.truncate(self.offset).is_ok() {
-            self.dirty_end = self.offset;
-        }
+    fn append(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
+        let offset = self.file.offset;
+        self.file.append(bytes).map_err(|source| WriteError::Io { offset, source })
     }
 }
 

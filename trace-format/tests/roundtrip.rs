@@ -1,5 +1,7 @@
 //! What goes in comes out.
 
+#![allow(clippy::unwrap_used, clippy::panic)] // Helpers of tests count as no tests for clippy.
+
 mod common;
 
 use bytes::Bytes;
@@ -11,8 +13,8 @@ use proptest::prelude::*;
 use trace_format::columns::{Batch, BytesColumn, Column, Values};
 use trace_format::frame::{decode, encode};
 use trace_format::read::TraceReader;
-use trace_format::schema::{ColumnSpec, ColumnType, TableSpec};
-use trace_format::tables::{self, *};
+use trace_format::schema::{ColumnSpec, ColumnType, RowBuilder, TableSpec};
+use trace_format::tables::{ALL, *};
 use trace_format::write::TraceWriter;
 
 fn column(spec: &'static ColumnSpec, rows: usize) -> BoxedStrategy<Column> {
@@ -80,8 +82,6 @@ proptest! {
     }
 }
 
-use tables::ALL;
-
 #[test]
 fn only_wanted_columns_are_decoded() {
     let mut payload = Vec::new();
@@ -103,8 +103,14 @@ fn a_payload_cut_out_of_a_file_is_a_parquet_file() {
         let rows = parquet.get_row_iter(None).unwrap().map(Result::unwrap).count();
         assert_eq!(rows as u32, frame.rows);
         let schema = parquet.metadata().file_metadata().schema_descr();
-        let known = frame.spec().unwrap();
-        assert!(schema.columns().iter().all(|c| known.column_index(c.name()).is_some()));
+        let batch = reader.read_batch(&frame, None).unwrap();
+        for (spec, column) in batch.table.columns.iter().zip(&batch.columns) {
+            let found = schema.columns().iter().find(|c| c.name() == spec.name);
+            assert_eq!(found.is_none(), column.is_all_null(), "{}: all null and left out", spec.name);
+            // Nullable only where this very frame has nulls.
+            let optional = found.is_some_and(|c| c.self_type().is_optional());
+            assert_eq!(optional, !column.is_all_null() && column.validity.is_some(), "{}", spec.name);
+        }
     }
 }
 
@@ -141,4 +147,17 @@ fn headers_say_order_and_times_of_their_rows() {
     assert_eq!((unsorted.min_start_ns, unsorted.max_end_ns), (Some(1_001_000), Some(1_002_700)));
     assert_eq!((strings.min_start_ns, strings.max_end_ns), (None, None));
     assert_eq!((unsorted.first_row, unsorted.seq), (10, 1));
+}
+
+#[test]
+fn an_open_range_counts_with_its_start_and_a_row_without_times_not_at_all() {
+    let mut builder = trace_format::tables::range::RangeBuilder::default();
+    for (start_ns, end_ns) in [(50, Some(60)), (90, None), (70, Some(75))] {
+        builder.push(RangeRow { start_ns, end_ns, ..Default::default() });
+    }
+    assert_eq!(builder.take().time_bounds(), Some((50, 90)));
+    let mut impossible = kernels(0, 2);
+    impossible.columns[1].validity = Some(vec![false, false]);
+    assert_eq!(impossible.time_bounds(), None);
+    assert_eq!(strings(1, 2).time_bounds(), None);
 }

@@ -1,5 +1,7 @@
 //! Files of other versions.
 
+#![allow(clippy::unwrap_used, clippy::panic)] // Helpers of tests count as no tests for clippy.
+
 mod common;
 
 use common::*;

@@ -1,5 +1,7 @@
 //! The writer on outputs that refuse, run full, or are rings.
 
+#![allow(clippy::unwrap_used, clippy::panic)] // Helpers of tests count as no tests for clippy.
+
 mod common;
 
 use std::collections::BTreeMap;

@@ -62,7 +62,7 @@ impl<'c, 's> Converter<'c, 's> {
             api: need.wants(&tables::API),
             sync: need.wants(&tables::SYNC),
             overhead: need.wants(&tables::OVERHEAD),
-            range: need.wants(&tables::RANGE),
+            range: need.wants(&tables::RANGE) && need.operators,
             external: need.wants(&tables::EXTERNAL),
             full: need.detail == Detail::Full,
         };

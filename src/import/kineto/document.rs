@@ -5,7 +5,8 @@
 //! array of events. A writer that was killed leaves either of them cut off anywhere.
 
 use super::event::{Event, Read};
-use super::tape::{Indexer, Step, Tape, Value, value_start};
+use super::index::Indexer;
+use super::tape::{Step, Tape, Value, value_start};
 use super::text::unescape;
 
 /// The largest event or header field that is looked at; a larger one is left out. The largest seen in a real trace
@@ -180,11 +181,15 @@ impl<'s> Document<'s> {
                 continue;
             }
             match Event::read(tape, self.at) {
+                Read::Whole(_, next) if self.is_oversized_before(next) => {
+                    visitor.oversized(offset);
+                    self.at = next;
+                }
                 Read::Whole(event, next) => {
                     visitor.event(&event, tape, offset);
                     self.at = next;
                 }
-                Read::Cut if self.is_oversized() => {
+                Read::Cut if self.is_oversized(self.indexed) => {
                     visitor.oversized(offset);
                     self.pass()?;
                 }
@@ -197,8 +202,14 @@ impl<'s> Document<'s> {
         }
     }
 
-    fn is_oversized(&self) -> bool {
-        self.text.len() - self.indexer.tokens()[self.at] as usize > ITEM_LIMIT
+    /// Whether the item at the token looked at is larger than the limit, given that it reaches to `end`.
+    fn is_oversized(&self, end: usize) -> bool {
+        end - self.indexer.tokens()[self.at] as usize > ITEM_LIMIT
+    }
+
+    /// The same of an item that ends with the token before `next`.
+    fn is_oversized_before(&self, next: usize) -> bool {
+        self.is_oversized(self.indexer.tokens()[next - 1] as usize)
     }
 
     /// Passes over a string, or over a bracket and all inside it, however long.
@@ -240,15 +251,19 @@ impl<'s> Document<'s> {
 
     fn field(&mut self, visitor: &mut dyn Visitor) -> Walk<()> {
         // The key's two quotes, and the token that tells where a bare value ends.
-        while self.indexer.tokens().len() < self.at + 3 {
-            if self.is_oversized() {
+        let next = loop {
+            let next = self.indexer.tokens().get(self.at + 2).map(|&token| token as usize);
+            if self.is_oversized(next.unwrap_or(self.indexed)) {
                 visitor.oversized(self.position(self.at));
                 return self.pass();
             }
-            self.more()?;
-        }
+            match next {
+                Some(next) => break next,
+                None => self.more()?,
+            }
+        };
         let tape = self.tape();
-        let [key, close, next] = [0, 1, 2].map(|i| tape.tokens[self.at + i] as usize);
+        let [key, close] = [0, 1].map(|i| tape.tokens[self.at + i] as usize);
         let key = unescape(&tape.text[key + 1..close]).into_owned();
         let Some(start) = value_start(&tape.text[close + 1..next]) else {
             visitor.broken(self.position(self.at));
@@ -276,20 +291,26 @@ impl<'s> Document<'s> {
         loop {
             let tape = self.tape();
             let mut fields = tape.fields_from(self.at);
+            let before = self.position(self.at);
             match fields.step() {
+                Step::Field(..) if self.is_oversized_before(fields.at()) => {
+                    self.at = fields.at();
+                    visitor.oversized(before);
+                    return Ok(());
+                }
                 Step::Field(_, value) => {
                     visitor.header(key, value, tape);
                     self.at = fields.at();
                     return Ok(());
                 }
-                Step::Cut if self.is_oversized() => {
-                    visitor.oversized(self.position(self.at));
+                Step::Cut if self.is_oversized(self.indexed) => {
+                    visitor.oversized(before);
                     self.at += 2;
                     return self.pass_value();
                 }
                 Step::Cut => self.more()?,
                 Step::End(_) | Step::Broken => {
-                    visitor.broken(self.position(self.at));
+                    visitor.broken(before);
                     self.at += 2;
                     return Ok(());
                 }
@@ -307,179 +328,4 @@ impl<'s> Document<'s> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Writes down everything it is told.
-    #[derive(Default, Debug, PartialEq)]
-    struct Log(Vec<String>);
-
-    impl Visitor for Log {
-        fn wants(&mut self, key: &[u8]) -> bool {
-            key.starts_with(b"want")
-        }
-
-        fn header(&mut self, key: &[u8], value: Value, tape: Tape) {
-            let value = match value {
-                Value::Nested(open) => format!("({})", show(tape.inner(open))),
-                Value::Bare(text) => show(text),
-                Value::Text(text) => format!("'{}'", show(text)),
-                Value::Missing => unreachable!("a field has a value"),
-            };
-            self.0.push(format!("{}={value}", show(key)));
-        }
-
-        fn event(&mut self, event: &Event, _: Tape, offset: u64) {
-            let name = if let Value::Text(name) = event.name { show(name) } else { "?".to_owned() };
-            self.0.push(format!("{name}@{offset}"));
-        }
-
-        fn broken(&mut self, offset: u64) {
-            self.0.push(format!("broken@{offset}"));
-        }
-
-        fn oversized(&mut self, offset: u64) {
-            self.0.push(format!("oversized@{offset}"));
-        }
-    }
-
-    fn show(text: &[u8]) -> String {
-        String::from_utf8_lossy(text).into_owned()
-    }
-
-    /// What is logged, and how it ends, if the text comes in pieces of this many bytes.
-    fn walk(text: &[u8], piece: usize) -> (Vec<String>, End, u64) {
-        let mut pieces = text.chunks(piece);
-        let mut source = |into: &mut Vec<u8>| {
-            let next = pieces.next();
-            into.extend_from_slice(next.unwrap_or_default());
-            next.is_some()
-        };
-        let mut document = Document::new(&mut source);
-        let mut log = Log::default();
-        let end = document.walk(&mut log);
-        let rest = if let End::Closed(_) = end { document.rest() } else { 0 };
-        (log.0, end, rest)
-    }
-
-    const OBJECT: &str = r#"
-    { "a": {"traceEvents": [{"name":"not this"}]}, "want1" : 17 , "b\"]}": "]}\\",
-      "want2": {"x": [1, 2]},"want3":"s\"t", "want4":[],
-      "traceEvents" : [ {"ph":"X","name":"one {\"[","args":{"a":[{"b":"}"}]}},{"name":"two"} ,
-      null, 3, "stray", [{"name":"nested"}], {"name" "broken"}, {"name":"three\\","x":1}, ],
-      "c": [[]], "want5":NaN, "want\u0036":true}  "#;
-
-    #[test]
-    fn every_piece_size_gives_the_same() {
-        let expected = [
-            "want1=17",
-            "want2=(\"x\": [1, 2])",
-            "want3='s\\\"t'",
-            "want4=()",
-            "one {\\\"[@184",
-            "two@241",
-            "broken@279",
-            "broken@288",
-            "broken@310",
-            "three\\\\@329",
-            "want5=NaN",
-            "want6=true",
-        ];
-        for piece in 1..=OBJECT.len() {
-            let (log, end, rest) = walk(OBJECT.as_bytes(), piece);
-            assert_eq!(log, expected, "pieces of {piece}");
-            assert_eq!((end, rest), (End::Closed(OBJECT.len() as u64 - 2), 0), "pieces of {piece}");
-        }
-    }
-
-    #[test]
-    fn a_bare_array_is_a_list_of_events() {
-        for text in [
-            r#"[{"name":"a"},{"name":"b"}]"#,
-            r#"[{"name":"a"},{"name":"b"},]"#,
-            "\u{feff} [{\"name\":\"a\"}, {\"name\":\"b\"}]",
-        ] {
-            for piece in 1..=text.len() {
-                let (log, end, _) = walk(text.as_bytes(), piece);
-                assert_eq!(log.len(), 2, "{text}");
-                assert!(log[0].starts_with("a@") && log[1].starts_with("b@"), "{log:?}");
-                assert_eq!(end, End::Closed(text.len() as u64));
-            }
-        }
-    }
-
-    #[test]
-    fn every_prefix_gives_its_whole_items() {
-        let (all, ..) = walk(OBJECT.as_bytes(), 1000);
-        let mut most = 0;
-        for length in 0..OBJECT.trim_end().len() {
-            for piece in [1, 7, 1000] {
-                let (log, end, _) = walk(&OBJECT.as_bytes()[..length], piece);
-                assert_eq!(log, all[..log.len()], "prefix of {length}");
-                assert!(log.len() >= most, "prefix of {length} loses an item");
-                most = log.len();
-                match end {
-                    End::Cut(at, item) => {
-                        assert_eq!(at, length as u64);
-                        assert!(item.is_none_or(|item| item < at));
-                    }
-                    End::NotJson => assert_eq!(OBJECT[..length].trim(), ""),
-                    End::Closed(_) => panic!("prefix of {length} has no end"),
-                }
-            }
-        }
-        assert_eq!(most, all.len());
-    }
-
-    #[test]
-    fn a_cut_names_the_item_it_is_in() {
-        let (log, end, _) = walk(br#"[{"name":"a"}, {"name":"b"#, 5);
-        assert_eq!((log.len(), end), (1, End::Cut(25, Some(15))));
-        let (log, end, _) = walk(br#"[{"name":"a"}, "#, 5);
-        assert_eq!((log.len(), end), (1, End::Cut(15, None)));
-    }
-
-    #[test]
-    fn what_follows_the_end_is_counted() {
-        for piece in [1, 3, 100] {
-            assert_eq!(walk(b"[] \n x y", piece), (vec![], End::Closed(2), 2));
-        }
-    }
-
-    #[test]
-    fn what_is_no_json_is_none() {
-        for text in ["", "  ", "x[]", "\u{feff}", "\u{e9}{}", "1", "\"[]\""] {
-            assert_eq!(walk(text.as_bytes(), 2).1, End::NotJson, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_field_without_a_value_is_passed_over() {
-        let (log, end, _) = walk(br#"{"want1":,"want2":1,"x","want3":2,"y":}"#, 3);
-        assert_eq!(log.len(), 3, "{log:?}");
-        assert_eq!(end, End::Closed(39));
-        let (log, end, _) = walk(br#"{"want1":}"#, 3);
-        assert_eq!((log, end), (vec!["broken@1".to_owned()], End::Closed(10)));
-    }
-
-    #[test]
-    fn items_beyond_the_limit_are_left_out_and_the_next_are_read() {
-        let long = "x".repeat(ITEM_LIMIT + 1);
-        let deep = "[".repeat(1000) + &"]".repeat(1000);
-        let event = format!(r#"{{"name":"big","args":{{"a":{deep},"b":"{long}\\"}}}}"#);
-        let text =
-            format!(r#"{{"want1":"{long}","skip":[{event}],"{long}":1,"traceEvents":[{event},{{"name":"b"}}]}}"#);
-        let (log, end, _) = walk(text.as_bytes(), 1 << 20);
-        let first = text.find(r#"[{"name":"big""#).expect("skipped").wrapping_add(1);
-        let second = text.rfind(r#"{"name":"big""#).expect("left out");
-        assert!(first < second);
-        let expected = [
-            "oversized@1".to_owned(),
-            format!("oversized@{}", text.rfind(&format!("\"{long}\":1")).expect("key")),
-            format!("oversized@{second}"),
-            format!("b@{}", text.len() - 14),
-        ];
-        assert_eq!(log, expected);
-        assert_eq!(end, End::Closed(text.len() as u64));
-    }
-}
+mod tests;

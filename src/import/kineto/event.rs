@@ -136,7 +136,7 @@ impl Category {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::kineto::tape::Indexer;
+    use crate::import::kineto::index::Indexer;
 
     fn read(text: &str, check: impl FnOnce(Read)) {
         let mut indexer = Indexer::default();

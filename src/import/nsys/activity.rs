@@ -333,10 +333,10 @@ pub(super) fn overheads(r: &mut Reader) {
 /// `CUpti_ActivityOverheadKind` for nsys's number; 0 is nsys itself.
 fn overhead_kind(nsys: u32) -> Option<u32> {
     match nsys {
-        1 => Some(0),
+        0 => None,
         2 => Some(1),
-        3..=10 => Some((nsys - 2) << 16),
-        _ => None,
+        3..=8 => Some((nsys - 2) << 16),
+        _ => Some(0),
     }
 }
 

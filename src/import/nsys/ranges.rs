@@ -1,9 +1,7 @@
 //! NVTX ranges and marks.
 
-use super::Reader;
-use super::process_part;
-use crate::import::rows::Col;
-use crate::import::rows::Fields;
+use super::{Reader, process_part};
+use crate::import::rows::{Col, Fields};
 use hashbrown::HashMap;
 use trace_format::tables::RangeRow;
 
@@ -75,6 +73,7 @@ pub(super) fn read(r: &mut Reader) {
 fn domains(r: &mut Reader) -> HashMap<(i64, i64), u32> {
     let mut domains = HashMap::new();
     let Some(mut scan) = r.scan("NVTX_EVENTS") else { return domains };
+    scan.only("eventType", DOMAIN);
     let [event_type, thread, domain] = ["eventType", "globalTid", "domainId"].map(|name| scan.col(name));
     let text = Text { text: scan.col("text"), id: scan.col("textId") };
     // What cannot be read here cannot be read by the second pass either, which notes it.

@@ -2,9 +2,9 @@
 //! they stand in hold the whole environment, users and hosts as well; nothing else of them is selected.
 
 use super::{Reader, pid, process_part, tid};
-use crate::import::rows::{Fields, Scan, Tables};
+use crate::import::rows::{Col, Fields, Scan, Tables};
 use crate::trace::sink::{ProcessIx, Sink};
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use rusqlite::Connection;
 use std::path::Path;
 use trace_format::tables::{ContextRow, DeviceRow, StreamRow, ThreadRow};
@@ -76,22 +76,34 @@ struct Gpu {
     row: DeviceRow,
 }
 
-/// Reads GPUs. CUDA numbers those that a process sees from 0: newer exports say which is which, in older ones the
-/// number of the GPU is taken, which is the same unless CUDA_VISIBLE_DEVICES left some out.
+/// Reads GPUs. CUDA numbers those that a process sees from 0, and exports since 2026 say which is which. In older ones
+/// nsys's number of the GPU is taken, as nsys's own reports do, which is the same unless CUDA_VISIBLE_DEVICES left
+/// some out; as nobody can tell, devices of different processes are not declared the same by UUID and address then.
 pub(super) fn devices(r: &mut Reader) {
     let gpus = gpus(r);
     let processes: Vec<(i64, ProcessIx)> = r.processes.iter().map(|(&global, &index)| (global, index)).collect();
     let mut told: HashSet<(ProcessIx, u32)> = HashSet::new();
     if let Some(mut scan) = r.scan("TARGET_INFO_CUDA_DEVICE") {
         let [gpu, cuda, process] = ["gpuId", "cudaId", "pid"].map(|name| scan.col(name));
+        let [uuid, processors] = ["uuid", "numMultiprocessors"].map(|name| scan.col(name));
         let tally = scan.run(|row| {
-            let (Some(cuda), Some(process)) = (row.id(cuda), row.id(process)) else { return false };
+            let (Some(device), Some(process)) = (row.id(cuda), row.id(process)) else { return false };
             let gpu = row.int(gpu);
             for &(global, index) in processes.iter().filter(|&&(global, _)| pid(global) == Some(process)) {
-                let gpu = gpus.iter().find(|g| g.id == gpu && same_machine(g.machine, global));
-                if let Some(gpu) = gpu.filter(|_| told.insert((index, cuda))) {
-                    r.sink.push(index, DeviceRow { device: cuda, ..gpu.row.clone() });
+                if !told.insert((index, device)) {
+                    continue;
                 }
+                let known = gpus.iter().find(|g| g.id == gpu && same_machine(g.machine, global));
+                let row = match known {
+                    Some(gpu) => DeviceRow { device, ..gpu.row.clone() },
+                    None => DeviceRow {
+                        device,
+                        multiprocessors: row.int(processors),
+                        uuid: row.bytes(uuid).and_then(uuid_bytes),
+                        ..Default::default()
+                    },
+                };
+                r.sink.push(index, row);
             }
             true
         });
@@ -101,8 +113,13 @@ pub(super) fn devices(r: &mut Reader) {
         if told.iter().any(|&(process, _)| process == index) {
             continue;
         }
-        for gpu in gpus.iter().filter(|gpu| same_machine(gpu.machine, global)) {
-            r.sink.push(index, gpu.row.clone());
+        let seen: Vec<&Gpu> = gpus.iter().filter(|gpu| same_machine(gpu.machine, global)).collect();
+        for gpu in &seen {
+            let mut row = gpu.row.clone();
+            if seen.len() > 1 {
+                (row.uuid, row.pci_bus_id) = (None, None);
+            }
+            r.sink.push(index, row);
         }
     }
 }
@@ -116,11 +133,12 @@ fn gpus(r: &mut Reader) -> Vec<Gpu> {
     let [memory, bandwidth, l2, warps] =
         ["totalMemory", "memoryBandwidth", "l2CacheSize", "maxWarpsPerSm"].map(|name| scan.col(name));
     let tally = scan.run(|row| {
+        let Some(device) = row.id(id) else { return false };
         let row = Gpu {
             id: row.int(id),
             machine: row.int(machine),
             row: DeviceRow {
-                device: row.id_or_0(id),
+                device,
                 name_id: row.bytes(name).map_or(0, |name| r.sink.name(name)),
                 compute_major: row.id(major),
                 compute_minor: row.id(minor),
@@ -148,17 +166,18 @@ fn same_machine(gpu: Option<i64>, process: i64) -> bool {
     gpu.is_none_or(|gpu| gpu == 0 || gpu & MACHINE == process & MACHINE)
 }
 
-/// `554a6988-03dd-6206-3dd1-f43fb60a3ed0`, with or without `GPU-`, as 16 bytes.
+/// `554a6988-03dd-6206-3dd1-f43fb60a3ed0`, with or without `GPU-`, as 16 bytes; zeros are no UUID.
 fn uuid_bytes(text: &[u8]) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(text).ok()?.trim_start_matches("GPU-").replace('-', "");
     if text.len() != 32 || !text.is_ascii() {
         return None;
     }
-    (0..16).map(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).ok()).collect()
+    let bytes: Option<Vec<u8>> = (0..16).map(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).ok()).collect();
+    bytes.filter(|bytes| bytes.iter().any(|&byte| byte != 0))
 }
 
 /// The process that a row of a TARGET_INFO table is about, if it is one of ours.
-fn process_of(r: &Reader, row: &Fields, ids: &[crate::import::rows::Col; 3]) -> Option<ProcessIx> {
+fn process_of(r: &Reader, row: &Fields, ids: &[Col; 3]) -> Option<ProcessIx> {
     let [hardware, machine, process] = ids.map(|col| row.int(col).unwrap_or(0));
     let global = hardware << 56 | machine << 48 | process << 24;
     r.processes.get(&process_part(global)).copied()
@@ -192,8 +211,21 @@ pub(super) fn contexts(r: &mut Reader) {
     }
 }
 
-/// Reads streams.
+/// Reads streams, with the names that the program gave them through NVTX.
 pub(super) fn streams(r: &mut Reader) {
+    let mut names: HashMap<(ProcessIx, u32, u32), u32> = HashMap::new();
+    if let Some(mut scan) = r.scan("TARGET_INFO_NVTX_CUDA_STREAM") {
+        let ids = ["hwId", "vmId", "processId"].map(|name| scan.col(name));
+        let [context, stream, name] = ["contextId", "streamId", "name"].map(|name| scan.col(name));
+        let tally = scan.run(|row| {
+            let (Some(context), Some(stream)) = (row.id(context), row.id(stream)) else { return false };
+            if let (Some(process), Some(name)) = (process_of(r, row, &ids), row.bytes(name)) {
+                names.insert((process, context, stream), r.sink.name(name));
+            }
+            true
+        });
+        r.close(tally);
+    }
     let Some(mut scan) = r.scan("TARGET_INFO_CUDA_STREAM") else { return };
     let ids = ["hwId", "vmId", "processId"].map(|name| scan.col(name));
     let [context, stream, priority, flag] =
@@ -207,7 +239,7 @@ pub(super) fn streams(r: &mut Reader) {
                 // Priorities are negative and stored as if unsigned.
                 priority: row.id(priority).map(|priority| i64::from(priority as i32)),
                 flag: row.id(flag),
-                name_id: None,
+                name_id: names.get(&(process, context, stream)).copied(),
             };
             r.sink.push(process, row);
         }

@@ -13,7 +13,7 @@ use crate::trace::sink::Detail;
 use trace_format::tables;
 
 /// `cuda_api_sum`.
-pub static CUDA_API_SUM: Named = Named {
+pub(super) static CUDA_API_SUM: Named = Named {
     name: "cuda_api_sum",
     aliases: &["cudaapisum"],
     title: "CUDA API Summary",
@@ -24,7 +24,7 @@ pub static CUDA_API_SUM: Named = Named {
 };
 
 /// `cuda_api_trace`.
-pub static CUDA_API_TRACE: Named = Named {
+pub(super) static CUDA_API_TRACE: Named = Named {
     name: "cuda_api_trace",
     aliases: &["cudaapitrace"],
     title: "CUDA API Trace",

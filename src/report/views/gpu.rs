@@ -11,7 +11,7 @@ use crate::trace::sink::Detail;
 use trace_format::tables;
 
 /// `cuda_gpu_sum`.
-pub static CUDA_GPU_SUM: Named = Named {
+pub(super) static CUDA_GPU_SUM: Named = Named {
     name: "cuda_gpu_sum",
     aliases: &["gpusum"],
     title: "CUDA GPU Summary (Kernels/MemOps)",
@@ -22,7 +22,7 @@ pub static CUDA_GPU_SUM: Named = Named {
 };
 
 /// `cuda_api_gpu_sum`.
-pub static CUDA_API_GPU_SUM: Named = Named {
+pub(super) static CUDA_API_GPU_SUM: Named = Named {
     name: "cuda_api_gpu_sum",
     aliases: &["apigpusum"],
     title: "CUDA Summary (API/Kernels/MemOps)",

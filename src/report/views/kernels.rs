@@ -13,7 +13,7 @@ use crate::trace::sink::Detail;
 use trace_format::tables;
 
 /// `cuda_gpu_kern_sum`.
-pub static CUDA_GPU_KERN_SUM: Named = Named {
+pub(super) static CUDA_GPU_KERN_SUM: Named = Named {
     name: "cuda_gpu_kern_sum",
     aliases: &["gpukernsum"],
     title: "CUDA GPU Kernel Summary",
@@ -24,7 +24,7 @@ pub static CUDA_GPU_KERN_SUM: Named = Named {
 };
 
 /// `cuda_gpu_kern_gb_sum`; nsys 2022.4 printed this one as `gpukernsum`.
-pub static CUDA_GPU_KERN_GB_SUM: Named = Named {
+pub(super) static CUDA_GPU_KERN_GB_SUM: Named = Named {
     name: "cuda_gpu_kern_gb_sum",
     aliases: &["gpukerngbsum"],
     title: "CUDA GPU Kernel/Grid/Block Summary",

@@ -6,34 +6,34 @@ use crate::render::table::{Cell, Table};
 use hashbrown::HashMap;
 
 /// Every summary prints medians.
-pub const QUANTILES: Wanted = Wanted { quantiles: true };
+pub(super) const QUANTILES: Wanted = Wanted { quantiles: true };
 
 /// Groups by their names; what reads the same is one row.
 #[derive(Default)]
-pub struct Lines {
+pub(super) struct Lines {
     rows: HashMap<Vec<String>, Stats>,
 }
 
 impl Lines {
     /// Adds a group to the row with these names.
-    pub fn merge(&mut self, names: Vec<String>, stats: Stats) {
+    pub(super) fn merge(&mut self, names: Vec<String>, stats: Stats) {
         self.rows.entry(names).or_default().merge(stats);
     }
 
     /// Adds one duration to the row with these names.
-    pub fn add(&mut self, names: Vec<String>, ns: i64) {
+    pub(super) fn add(&mut self, names: Vec<String>, ns: i64) {
         self.rows.entry(names).or_default().add(ns, QUANTILES);
     }
 
     /// The rows, the largest total first, then by name.
-    pub fn sorted(self) -> Vec<(Vec<String>, Stats)> {
+    pub(super) fn sorted(self) -> Vec<(Vec<String>, Stats)> {
         let mut rows: Vec<_> = self.rows.into_iter().collect();
         rows.sort_by(|(a, x), (b, y)| y.total_ns.cmp(&x.total_ns).then_with(|| a.cmp(b)));
         rows
     }
 
     /// The table. "Time (%)" is the share of what is listed, never of wall time.
-    pub fn table(self, view: &Named, count: &'static str, names: &[&'static str]) -> Table {
+    pub(super) fn table(self, view: &Named, count: &'static str, names: &[&'static str]) -> Table {
         let numbers = [
             "Time (%)",
             "Total Time (ns)",

@@ -16,7 +16,7 @@ use trace_format::schema::TableSpec;
 use trace_format::tables;
 
 /// `cuda_gpu_mem_time_sum`.
-pub static CUDA_GPU_MEM_TIME_SUM: Named = Named {
+pub(super) static CUDA_GPU_MEM_TIME_SUM: Named = Named {
     name: "cuda_gpu_mem_time_sum",
     aliases: &["gpumemtimesum"],
     title: "CUDA GPU MemOps Summary (by Time)",
@@ -27,7 +27,7 @@ pub static CUDA_GPU_MEM_TIME_SUM: Named = Named {
 };
 
 /// `cuda_gpu_mem_size_sum`.
-pub static CUDA_GPU_MEM_SIZE_SUM: Named = Named {
+pub(super) static CUDA_GPU_MEM_SIZE_SUM: Named = Named {
     name: "cuda_gpu_mem_size_sum",
     aliases: &["gpumemsizesum"],
     title: "CUDA GPU MemOps Summary (by Size)",

@@ -57,42 +57,42 @@ impl View for Named {
 
 impl Named {
     /// An empty table with columns of numbers, then columns of text.
-    pub fn empty(&self, numbers: &[&'static str], texts: &[&'static str]) -> Table {
+    pub(super) fn empty(&self, numbers: &[&'static str], texts: &[&'static str]) -> Table {
         let heading = |is_text| move |&name: &&'static str| Heading { name, is_text };
         let headings = numbers.iter().map(heading(false)).chain(texts.iter().map(heading(true)));
         Table::new(self.name, self.title, headings.collect())
     }
 
     /// An empty table; of `columns`, those in `texts` hold text.
-    pub fn mixed(&self, columns: &[&'static str], texts: &[&'static str]) -> Table {
+    pub(super) fn mixed(&self, columns: &[&'static str], texts: &[&'static str]) -> Table {
         let heading = |&name: &&'static str| Heading { name, is_text: texts.contains(&name) };
         Table::new(self.name, self.title, columns.iter().map(heading).collect())
     }
 }
 
 /// A mean, median or deviation of nanoseconds: one decimal.
-pub fn one_decimal(value: f64) -> Cell {
+pub(super) fn one_decimal(value: f64) -> Cell {
     Cell::Fixed(value, 1)
 }
 
 /// Bytes as MB. nsys's MB is 10^6 bytes, with three decimals.
-pub fn megabytes(bytes: f64) -> Cell {
+pub(super) fn megabytes(bytes: f64) -> Cell {
     Cell::Fixed(bytes / 1e6, 3)
 }
 
 /// `part` of `whole` in percent.
-pub fn percent(part: u128, whole: u128) -> Cell {
+pub(super) fn percent(part: u128, whole: u128) -> Cell {
     Cell::Fixed(if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }, 1)
 }
 
 /// The median as a float; twice the median is exact.
-pub fn median(stats: &mut Stats) -> Option<f64> {
+pub(super) fn median(stats: &mut Stats) -> Option<f64> {
     stats.durations.median_times_2().map(|twice| twice as f64 / 2.0)
 }
 
 /// Mean, median, smallest, largest and sample deviation. Without any value all are empty but the deviation, which
 /// nsys prints as 0.
-pub fn five(stats: &mut Stats) -> [Cell; 5] {
+pub(super) fn five(stats: &mut Stats) -> [Cell; 5] {
     let Some(median) = median(stats) else {
         return [Cell::Null, Cell::Null, Cell::Null, Cell::Null, one_decimal(0.0)];
     };
@@ -106,7 +106,7 @@ pub fn five(stats: &mut Stats) -> [Cell; 5] {
 }
 
 /// The process's pid.
-pub fn pid(frames: &Frames, process: u32) -> Cell {
+pub(super) fn pid(frames: &Frames, process: u32) -> Cell {
     Cell::opt(frames.processes.get(process as usize).and_then(|p| p.info.pid))
 }
 
@@ -114,19 +114,19 @@ pub fn pid(frames: &Frames, process: u32) -> Cell {
 ///
 /// nsys counts from the start of the session and so does one file here. Several files have several starts, but one
 /// table has one clock: the earliest start among them. Traces without an epoch keep their own zero.
-pub struct Clock {
+pub(super) struct Clock {
     origin_ns: i64,
 }
 
 impl Clock {
     /// The clock of all open traces.
-    pub fn new(frames: &Frames) -> Self {
+    pub(super) fn new(frames: &Frames) -> Self {
         let offsets = frames.processes.iter().filter_map(|p| p.info.unix_offset_ns);
         Clock { origin_ns: offsets.min().unwrap_or(0) }
     }
 
     /// A time of a process.
-    pub fn cell(&self, frames: &Frames, process: u32, time_ns: i64) -> Cell {
+    pub(super) fn cell(&self, frames: &Frames, process: u32, time_ns: i64) -> Cell {
         let has_epoch = frames.processes.get(process as usize).is_some_and(|p| p.info.unix_offset_ns.is_some());
         Cell::int(if has_epoch { i128::from(time_ns) - i128::from(self.origin_ns) } else { i128::from(time_ns) })
     }

@@ -13,7 +13,7 @@ use crate::trace::sink::Detail;
 use trace_format::tables;
 
 /// `openacc_sum`.
-pub static OPENACC_SUM: Named = Named {
+pub(super) static OPENACC_SUM: Named = Named {
     name: "openacc_sum",
     aliases: &["openaccsum"],
     title: "OpenACC Summary",
@@ -24,7 +24,7 @@ pub static OPENACC_SUM: Named = Named {
 };
 
 /// `openmp_sum`.
-pub static OPENMP_SUM: Named = Named {
+pub(super) static OPENMP_SUM: Named = Named {
     name: "openmp_sum",
     aliases: &["openmpsum", "openmpevtsum"],
     title: "OpenMP Summary",

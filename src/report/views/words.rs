@@ -4,11 +4,11 @@ use super::super::Context;
 use crate::analysis::labels::Labels;
 
 /// Arguments of views that print kernel names.
-pub const KERNEL_NAMES: &[&str] = &["base", "mangled"];
+pub(super) const KERNEL_NAMES: &[&str] = &["base", "mangled"];
 
 /// Which of a kernel's names is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KernelName {
+pub(super) enum KernelName {
     /// As its producer demangled it, else as we do.
     Full,
     /// Without namespaces, arguments and template arguments.
@@ -19,7 +19,7 @@ pub enum KernelName {
 
 impl KernelName {
     /// What the view's arguments ask for; of two, the later one counts.
-    pub fn of(context: &Context) -> Self {
+    pub(super) fn of(context: &Context) -> Self {
         let chosen = context.arguments.iter().rev().find_map(|argument| match argument.as_str() {
             "base" => Some(KernelName::Base),
             "mangled" => Some(KernelName::Mangled),
@@ -29,7 +29,7 @@ impl KernelName {
     }
 
     /// The name of the kernel of a launch shape.
-    pub fn text<'l>(self, labels: &'l Labels, shape: u32) -> &'l str {
+    pub(super) fn text<'l>(self, labels: &'l Labels, shape: u32) -> &'l str {
         match self {
             KernelName::Full => labels.kernel_as_stored(shape),
             KernelName::Base => labels.kernel_base(shape),
@@ -50,21 +50,21 @@ fn triple(x: Option<i64>, y: Option<i64>, z: Option<i64>) -> String {
 }
 
 /// Grid and block of a launch shape; empty where the trace does not say.
-pub fn grid_and_block(labels: &Labels, shape: u32) -> [String; 2] {
+pub(super) fn grid_and_block(labels: &Labels, shape: u32) -> [String; 2] {
     let Some(row) = labels.shape(shape) else { return Default::default() };
     [triple(row.grid_x, row.grid_y, row.grid_z), triple(row.block_x, row.block_y, row.block_z)]
 }
 
 /// A fill.
-pub const MEMSET: &str = "[CUDA memset]";
+pub(super) const MEMSET: &str = "[CUDA memset]";
 
 /// `CUpti_ActivityMemcpyKind` of migrations as nsys records them, and `CUpti_ActivityUnifiedMemoryCounterKind` of the
 /// same as CUPTI does.
-pub const MIGRATIONS: [(u32, u32); 3] = [(11, 1), (12, 2), (13, 8)];
+pub(super) const MIGRATIONS: [(u32, u32); 3] = [(11, 1), (12, 2), (13, 8)];
 
 /// A copy, by `CUpti_ActivityMemcpyKind`, in the words that nsys has used since 2023; before, `HtoD` stood for
 /// `Host-to-Device`.
-pub fn memcpy_name(kind: u32) -> &'static str {
+pub(super) fn memcpy_name(kind: u32) -> &'static str {
     match kind {
         1 => "[CUDA memcpy Host-to-Device]",
         2 => "[CUDA memcpy Device-to-Host]",
@@ -84,7 +84,7 @@ pub fn memcpy_name(kind: u32) -> &'static str {
 }
 
 /// `CUpti_ActivityMemoryKind`.
-pub fn memory_kind(kind: u32) -> &'static str {
+pub(super) fn memory_kind(kind: u32) -> &'static str {
     match kind {
         1 => "Pageable",
         2 => "Pinned",
@@ -98,7 +98,7 @@ pub fn memory_kind(kind: u32) -> &'static str {
 }
 
 /// `range.style`. nsys knows the first two; PyTorch's operators and annotations are ranges here too.
-pub fn range_style(style: u32) -> &'static str {
+pub(super) fn range_style(style: u32) -> &'static str {
     match style {
         0 => "PushPop",
         1 => "StartEnd",
@@ -109,11 +109,11 @@ pub fn range_style(style: u32) -> &'static str {
 }
 
 /// A range in summaries: `domain:text`, `:text` in the default domain.
-pub fn range_name(labels: &Labels, domain: u32, name: u32) -> String {
+pub(super) fn range_name(labels: &Labels, domain: u32, name: u32) -> String {
     format!("{}:{}", labels.text(domain), labels.text(name))
 }
 
 /// A range in listings: its text, behind its domain if that has a name.
-pub fn range_text(labels: &Labels, domain: u32, name: u32) -> String {
+pub(super) fn range_text(labels: &Labels, domain: u32, name: u32) -> String {
     if domain == 0 { labels.text(name).to_owned() } else { range_name(labels, domain, name) }
 }

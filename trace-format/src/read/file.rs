@@ -16,7 +16,7 @@ pub(super) struct Counted<S> {
 
 impl<S: Source> Counted<S> {
     /// Reads until `buffer` is full or the file ends; returns how many bytes there were.
-    pub fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    pub(super) fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let mut done = 0;
         while done < buffer.len() {
             match self.source.read_at(&mut buffer[done..], offset + done as u64) {
@@ -31,14 +31,14 @@ impl<S: Source> Counted<S> {
     }
 
     /// The frame header at `offset`, if there is a whole and right one.
-    pub fn frame_at(&self, offset: u64, marker: [u8; 8]) -> io::Result<Option<FrameInfo>> {
+    pub(super) fn frame_at(&self, offset: u64, marker: [u8; 8]) -> io::Result<Option<FrameInfo>> {
         let mut bytes = [0; HEADER_BYTES];
         let whole = self.read(&mut bytes, offset)? == HEADER_BYTES;
         Ok(whole.then(|| FrameInfo::from_bytes(&bytes, marker, offset)).flatten())
     }
 
     /// Reads the payload of `frame` into `payload`; false: not the bytes that were written.
-    pub fn payload(&self, frame: &FrameInfo, payload: &mut Vec<u8>) -> io::Result<bool> {
+    pub(super) fn payload(&self, frame: &FrameInfo, payload: &mut Vec<u8>) -> io::Result<bool> {
         payload.resize(frame.payload_len as usize, 0);
         let read = self.read(payload, frame.offset + HEADER_BYTES as u64)?;
         Ok(read == payload.len() && crc32c::crc32c(payload) == frame.payload_crc)

@@ -32,21 +32,21 @@ pub(super) struct Scan<'a, S> {
 
 impl<S: Source> Scan<'_, S> {
     /// Finds all frames of a file of `len` bytes.
-    pub fn all(&mut self, len: u64) -> io::Result<()> {
+    pub(super) fn all(&mut self, len: u64) -> io::Result<()> {
         if let Some(index) = self.trailer(len)? {
             let end = len - TRAILER_BYTES as u64;
-            self.from_index(Some(index), end)?;
+            self.around_index(Some(index), end)?;
             self.closing_frame_damaged(end);
             self.resume_at = len;
             self.closed = true;
             return Ok(());
         }
         let index = self.last_index(len)?;
-        self.from_index(index, len)
+        self.around_index(index, len)
     }
 
     /// Finds all frames before `end`, given the position of an index near it.
-    fn from_index(&mut self, index: Option<u64>, end: u64) -> io::Result<()> {
+    fn around_index(&mut self, index: Option<u64>, end: u64) -> io::Result<()> {
         if let Some((mut known, from)) = index.map(|at| self.follow(at)).transpose()?.flatten() {
             self.hop(self.begin, from)?;
             self.frames.append(&mut known);
@@ -146,7 +146,7 @@ impl<S: Source> Scan<'_, S> {
     }
 
     /// Hops from header to header between two positions.
-    pub fn hop(&mut self, from: u64, to: u64) -> io::Result<()> {
+    pub(super) fn hop(&mut self, from: u64, to: u64) -> io::Result<()> {
         let mut at = from;
         self.resume_at = from;
         while at < to {

@@ -11,7 +11,7 @@ use crate::schema::{Role, TableSpec};
 ///
 /// What is kept of a table is always its first rows, so that a repetition can carry their row numbers.
 #[derive(Default)]
-pub(crate) struct Definitions {
+pub(super) struct Definitions {
     batches: Vec<Kept>,
     json: Vec<(&'static TableSpec, u64, Value)>,
 }
@@ -28,7 +28,7 @@ impl Definitions {
     ///
     /// The shim's name arena ends at 16 MiB, after which new ids repeat old strings without end: memory inside
     /// somebody else's process has to stop somewhere, so rows beyond `limit_bytes` are written but not repeated.
-    pub fn remember(&mut self, batch: &Batch, rows: Range<usize>, limit_bytes: usize) {
+    pub(super) fn remember(&mut self, batch: &Batch, rows: Range<usize>, limit_bytes: usize) {
         if batch.table.role != Role::Defining || batch.rows == 0 {
             return;
         }
@@ -50,23 +50,23 @@ impl Definitions {
     }
 
     /// Remembers the newest JSON of a table, and its row number.
-    pub fn remember_json(&mut self, table: &'static TableSpec, row: u64, value: &Value) {
+    pub(super) fn remember_json(&mut self, table: &'static TableSpec, row: u64, value: &Value) {
         self.json.retain(|(t, _, _)| *t != table);
         self.json.push((table, row, value.clone()));
     }
 
     /// Memory taken by rows, about.
-    pub fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         self.batches.iter().map(|k| k.bytes).sum()
     }
 
     /// The rows kept, one batch per table, in the order in which tables were first defined.
-    pub fn batches(&self) -> impl Iterator<Item = &Batch> {
+    pub(super) fn batches(&self) -> impl Iterator<Item = &Batch> {
         self.batches.iter().map(|k| &k.batch)
     }
 
     /// The newest JSON per table, with its row number.
-    pub fn json(&self) -> &[(&'static TableSpec, u64, Value)] {
+    pub(super) fn json(&self) -> &[(&'static TableSpec, u64, Value)] {
         &self.json
     }
 }

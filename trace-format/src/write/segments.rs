@@ -78,7 +78,9 @@ impl<S: Segments> SegmentedWriter<S> {
         let header = FileHeader { run, segment: Some(1), ..header.clone() };
         // If the next segment cannot be opened, this one goes on, but not for ever.
         let options = WriteOptions { limit_bytes: Some(segment_bytes.saturating_mul(2)), ..options };
-        let current = TraceWriter::create(output, &header, options)?;
+        let current = TraceWriter::create(output, &header, options).inspect_err(|_| {
+            let _ = segments.remove(1);
+        })?;
         let (older, rows_before) = (VecDeque::new(), BTreeMap::new());
         Ok(SegmentedWriter {
             segments,
@@ -152,7 +154,7 @@ impl<S: Segments> SegmentedWriter<S> {
         let definitions = std::mem::take(&mut self.current.definitions);
         let next = TraceWriter::create(output, &header, self.options).and_then(|mut next| {
             next.write_each_definition(&definitions, 0)?;
-            next.repeated_at = next.offset;
+            next.repeated_at = next.bytes();
             Ok(next)
         });
         let mut next = match next {

@@ -1,5 +1,5 @@
 //! Small traces made from a seed, and what is asked of them again and again.
-#![allow(dead_code)] // Each test file uses its own part.
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used)] // Each test file compiles this for itself, uses its part.
 
 use serde_json::json;
 use trace_format::columns::{Batch, BytesColumn, Column, Values};
@@ -125,7 +125,7 @@ pub fn assert_same_rows(a: &Batch, b: &Batch) {
     }
 }
 
-fn cell(column: &Column, row: usize) -> Option<String> {
+pub fn cell(column: &Column, row: usize) -> Option<String> {
     (!column.is_null(row)).then(|| match &column.values {
         Values::U32(v) => v[row].to_string(),
         Values::U64(v) => v[row].to_string(),

@@ -1,0 +1,173 @@
+//! Which call launched which GPU work, and from where in the program.
+
+use super::activity::{ApiCall, GpuActivity, What};
+use super::labels::Labels;
+use super::listing;
+use super::ranges::{Range, Span, credit, ranges};
+use crate::error::Result;
+use crate::trace::frames::Frames;
+use crate::trace::select::Filter;
+use hashbrown::HashMap;
+use trace_format::tables;
+
+/// All calls of the traces, found by what they launched.
+pub struct Launches {
+    calls: Vec<ApiCall>,
+    by_correlation: HashMap<(u32, u64), u32>,
+}
+
+impl Launches {
+    /// Reads all calls, not the selected ones alone: a filter chooses GPU work, its call may lie outside.
+    ///
+    /// # Errors
+    /// A part of a file that cannot be read.
+    pub fn read(frames: &Frames) -> Result<Launches> {
+        let calls = listing::api_calls(frames, &Filter::everything())?;
+        let mut by_correlation = HashMap::with_capacity(calls.len());
+        for (i, call) in calls.iter().enumerate() {
+            if call.correlation != 0 && call.duration_ns.is_some() {
+                // Of several calls with one id the first is the one the program made; the others were made by it.
+                by_correlation.entry((call.process, call.correlation)).or_insert(i as u32);
+            }
+        }
+        Ok(Launches { calls, by_correlation })
+    }
+
+    /// The call that launched `work`; `None` if it was not recorded. Ids are unique within a process only.
+    pub fn call(&self, work: &GpuActivity) -> Option<&ApiCall> {
+        let index = *self.by_correlation.get(&(work.process, work.correlation))?;
+        Some(&self.calls[index as usize])
+    }
+}
+
+/// One kernel with its call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KernelLaunch<'a> {
+    /// The kernel.
+    pub kernel: &'a GpuActivity,
+    /// Its launch shape.
+    pub shape: u32,
+    /// The kernel's duration.
+    pub kernel_ns: i64,
+    /// The call.
+    pub call: &'a ApiCall,
+    /// The call's duration.
+    pub call_ns: i64,
+    /// From the end of the call to the start of the kernel; `None` where the kernel did not wait.
+    pub queue_ns: Option<i64>,
+    /// From the start of the call to the end of the later of the two: phases overlap, so this is no sum of them.
+    pub total_ns: i64,
+}
+
+/// Kernels of `work` whose call is known, in the order of `work`.
+pub fn kernel_launches<'a>(launches: &'a Launches, work: &'a [GpuActivity]) -> Vec<KernelLaunch<'a>> {
+    let launch = |kernel: &'a GpuActivity| {
+        let What::Kernel { shape } = kernel.what else { return None };
+        let (kernel_ns, call) = (kernel.duration_ns?, launches.call(kernel)?);
+        let call_ns = call.duration_ns?;
+        let call_end = call.start_ns.saturating_add(call_ns);
+        let kernel_end = kernel.start_ns.saturating_add(kernel_ns);
+        let queue_ns = kernel.start_ns.saturating_sub(call_end);
+        Some(KernelLaunch {
+            kernel,
+            shape,
+            kernel_ns,
+            call,
+            call_ns,
+            queue_ns: (queue_ns > 0).then_some(queue_ns),
+            total_ns: call_end.max(kernel_end).saturating_sub(call.start_ns),
+        })
+    };
+    work.iter().filter_map(launch).collect()
+}
+
+/// Calls `each(range, work)`, with indices, for every range that was open on the thread of the call that launched
+/// the work, from the outermost to the innermost.
+pub fn credit_work(
+    launches: &Launches,
+    ranges: &[Range],
+    work: &[GpuActivity],
+    mut each: impl FnMut(usize, usize),
+) {
+    let mut owners = Vec::new();
+    let mut spans = Vec::new();
+    for (i, activity) in work.iter().enumerate() {
+        let Some((call, ns)) = launches.call(activity).and_then(|call| Some((call, call.duration_ns?))) else {
+            continue;
+        };
+        owners.push(i);
+        let end_ns = call.start_ns.saturating_add(ns);
+        spans.push(Span { process: call.process, tid: call.tid, start_ns: call.start_ns, end_ns });
+    }
+    credit(ranges, &spans, |range, span| each(range, owners[span]));
+}
+
+/// For each of `work` the text of the innermost range that its call was made in, `None` outside all ranges.
+///
+/// # Errors
+/// A part of a file that cannot be read.
+pub fn innermost_ranges(labels: &Labels, work: &[GpuActivity]) -> Result<Vec<Option<String>>> {
+    let frames = labels.frames();
+    let launches = Launches::read(frames)?;
+    let ranges = ranges(frames, &Filter::everything())?;
+    let mut innermost = vec![None; work.len()];
+    credit_work(&launches, &ranges, work, |range, i| innermost[i] = Some(range));
+    let text = |range: usize| {
+        let Range { domain, name, .. } = ranges[range];
+        match domain {
+            0 => labels.text(name).to_owned(),
+            _ => format!("{}:{}", labels.text(domain), labels.text(name)),
+        }
+    };
+    Ok(innermost.into_iter().map(|range| range.map(text)).collect())
+}
+
+/// Name ids of threads, by process and thread id.
+///
+/// # Errors
+/// A part of a file that cannot be read.
+pub fn thread_names(frames: &Frames) -> Result<HashMap<(u32, u32), u32>> {
+    frames.fold(
+        &tables::THREAD,
+        &["tid", "name_id"],
+        &Filter::everything(),
+        HashMap::new,
+        |names: &mut HashMap<(u32, u32), u32>, batch| {
+            let (tid, name) = (batch.u32("tid"), batch.u32("name_id"));
+            batch.for_each_row(|i| {
+                if let (Some(tid), Some(name)) = (tid.get(i), name.get(i)) {
+                    keep_larger(names, (batch.process, tid), name);
+                }
+            });
+        },
+        |a, b| b.into_iter().for_each(|(thread, name)| keep_larger(a, thread, name)),
+    )
+}
+
+/// Of several names of one thread the one that was met last, so that the order of batches does not matter.
+fn keep_larger(names: &mut HashMap<(u32, u32), u32>, thread: (u32, u32), name: u32) {
+    let known = names.entry(thread).or_insert(name);
+    *known = name.max(*known);
+}
+
+/// Parents of green contexts, by process and context.
+///
+/// # Errors
+/// A part of a file that cannot be read.
+pub fn green_contexts(frames: &Frames) -> Result<HashMap<(u32, u32), u32>> {
+    frames.fold(
+        &tables::CONTEXT,
+        &["context", "parent_context"],
+        &Filter::everything(),
+        HashMap::new,
+        |parents: &mut HashMap<(u32, u32), u32>, batch| {
+            let (context, parent) = (batch.u32("context"), batch.u32("parent_context"));
+            batch.for_each_row(|i| {
+                if let (Some(context), Some(parent)) = (context.get(i), parent.get(i)) {
+                    keep_larger(parents, (batch.process, context), parent);
+                }
+            });
+        },
+        |a, b| b.into_iter().for_each(|(context, parent)| keep_larger(a, context, parent)),
+    )
+}

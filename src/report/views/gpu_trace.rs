@@ -1,0 +1,127 @@
+//! Everything the GPU did, one row each.
+
+use super::NVTX_NAME;
+use super::named::{Clock, Named, megabytes};
+use super::words::{KernelName, MEMSET, memcpy_name, memory_kind};
+use crate::analysis::activity::{GpuActivity, What};
+use crate::analysis::{launches, listing};
+use crate::error::Result;
+use crate::render::table::{Cell, Table};
+use crate::report::Context;
+use crate::trace::sink::Detail;
+use trace_format::tables;
+
+/// `cuda_gpu_trace`.
+///
+/// "Throughput" is bytes by duration. nsys multiplies the bytes by `1e9 / duration` rounded down to an integer, which
+/// is a few per mille off for copies of 10 ms and prints 0 for one of more than a second; that is not copied here.
+pub(super) static CUDA_GPU_TRACE: Named = Named {
+    name: "cuda_gpu_trace",
+    aliases: &["gputrace"],
+    title: "CUDA GPU Trace",
+    tables: &[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET],
+    detail: Detail::Full,
+    arguments: &[NVTX_NAME, "base", "mangled"],
+    make: trace,
+};
+
+const COLUMNS: [&str; 21] = [
+    "Start (ns)",
+    "Duration (ns)",
+    "CorrId",
+    "GrdX",
+    "GrdY",
+    "GrdZ",
+    "BlkX",
+    "BlkY",
+    "BlkZ",
+    "Reg/Trd",
+    "StcSMem (MB)",
+    "DymSMem (MB)",
+    "Bytes (MB)",
+    "Throughput (MB/s)",
+    "SrcMemKd",
+    "DstMemKd",
+    "Device",
+    "Ctx",
+    "GreenCtx",
+    "Strm",
+    "Name",
+];
+
+fn trace(view: &Named, context: &Context) -> Result<Table> {
+    let mut table = view.mixed(&COLUMNS, &["SrcMemKd", "DstMemKd", "Device", "Name"]);
+    let labels = context.labels;
+    let clock = Clock::new(context.frames);
+    let green = launches::green_contexts(context.frames)?;
+    let style = KernelName::of(context);
+    let work = listing::gpu_activities(context.frames, context.filter, false)?;
+    let ranges = if context.arguments.iter().any(|argument| argument == NVTX_NAME) {
+        launches::innermost_ranges(labels, &work)?
+    } else {
+        vec![None; work.len()]
+    };
+    for (activity, range) in work.iter().zip(ranges) {
+        let mut row = vec![
+            clock.cell(context.frames, activity.process, activity.start_ns),
+            Cell::opt(activity.duration_ns),
+            Cell::int(activity.correlation),
+        ];
+        row.extend(match activity.what {
+            What::Kernel { shape } => launch_cells(context, shape),
+            _ => std::array::from_fn(|_| Cell::Null),
+        });
+        row.extend(memory_cells(activity));
+        let device = match labels.device(activity.process, activity.device) {
+            "" => format!("GPU ({})", activity.device),
+            name => format!("{name} ({})", activity.device),
+        };
+        row.push(Cell::Text(device));
+        match green.get(&(activity.process, activity.context)) {
+            Some(&parent) => row.extend([Cell::int(parent), Cell::int(activity.context)]),
+            None => row.extend([Cell::int(activity.context), Cell::Null]),
+        }
+        row.push(Cell::int(activity.stream));
+        let name = match activity.what {
+            What::Kernel { shape } => style.text(labels, shape),
+            What::Memcpy { kind, .. } => memcpy_name(kind),
+            _ => MEMSET,
+        };
+        row.push(Cell::Text(range.map_or_else(|| name.to_owned(), |range| format!("{range}/{name}"))));
+        table.rows.push(row);
+    }
+    Ok(table)
+}
+
+/// Grid, block, registers and shared memory.
+fn launch_cells(context: &Context, shape: u32) -> [Cell; 9] {
+    let Some(row) = context.labels.shape(shape) else { return std::array::from_fn(|_| Cell::Null) };
+    let bytes = |bytes: Option<i64>| bytes.map_or(Cell::Null, |bytes| megabytes(bytes as f64));
+    [
+        Cell::opt(row.grid_x),
+        Cell::opt(row.grid_y),
+        Cell::opt(row.grid_z),
+        Cell::opt(row.block_x),
+        Cell::opt(row.block_y),
+        Cell::opt(row.block_z),
+        Cell::opt(row.registers),
+        bytes(row.static_smem_bytes),
+        bytes(row.dynamic_smem_bytes),
+    ]
+}
+
+/// Bytes, throughput, source and destination.
+fn memory_cells(activity: &GpuActivity) -> [Cell; 4] {
+    let (bytes, from, to) = match activity.what {
+        What::Memcpy { bytes, src_kind, dst_kind, .. } => {
+            (bytes, memory_kind(src_kind).into(), memory_kind(dst_kind).into())
+        }
+        What::Memset { bytes, mem_kind } => (bytes, memory_kind(mem_kind).into(), Cell::Null),
+        _ => return std::array::from_fn(|_| Cell::Null),
+    };
+    let throughput = match activity.duration_ns {
+        Some(ns) if ns > 0 => Cell::Fixed(bytes as f64 * 1000.0 / ns as f64, 3),
+        _ => Cell::Null,
+    };
+    [megabytes(bytes as f64), throughput, from, to]
+}

@@ -1,0 +1,140 @@
+//! Kernels together with the calls that launched them. Kernels whose call was not recorded are not listed: there is
+//! nothing to say about their launch.
+
+use super::lines::QUANTILES;
+use super::named::{Clock, Named, five, pid};
+use super::words::{KERNEL_NAMES, KernelName, grid_and_block};
+use crate::analysis::launches::{KernelLaunch, Launches, kernel_launches};
+use crate::analysis::listing;
+use crate::analysis::stats::Stats;
+use crate::error::Result;
+use crate::render::table::{Cell, Table};
+use crate::report::Context;
+use crate::trace::sink::Detail;
+use hashbrown::HashMap;
+use trace_format::tables;
+
+/// `cuda_kern_exec_sum`.
+pub(super) static CUDA_KERN_EXEC_SUM: Named = Named {
+    name: "cuda_kern_exec_sum",
+    aliases: &["kernexecsum"],
+    title: "CUDA Kernel Launch & Exec Time Summary",
+    tables: &[&tables::KERNEL, &tables::API],
+    detail: Detail::Full,
+    arguments: KERNEL_NAMES,
+    make: summary,
+};
+
+/// `cuda_kern_exec_trace`.
+pub(super) static CUDA_KERN_EXEC_TRACE: Named = Named {
+    name: "cuda_kern_exec_trace",
+    aliases: &["kernexectrace"],
+    title: "CUDA Kernel Launch & Exec Time Trace",
+    tables: &[&tables::KERNEL, &tables::API],
+    detail: Detail::Full,
+    arguments: KERNEL_NAMES,
+    make: trace,
+};
+
+/// Times of one group: whole, call, queue, kernel.
+#[derive(Default)]
+struct Phases {
+    total: Stats,
+    call: Stats,
+    queue: Stats,
+    kernel: Stats,
+}
+
+impl Phases {
+    fn add(&mut self, launch: &KernelLaunch) {
+        self.total.add(launch.total_ns, QUANTILES);
+        self.call.add(launch.call_ns, QUANTILES);
+        if let Some(ns) = launch.queue_ns {
+            self.queue.add(ns, QUANTILES);
+        }
+        self.kernel.add(launch.kernel_ns, QUANTILES);
+    }
+}
+
+/// Process, thread, device, names of call and kernel.
+type Key<'a> = (u32, u32, u32, &'a str, &'a str);
+
+/// One row per thread, device, call and kernel; longest mean first.
+fn summary(view: &Named, context: &Context) -> Result<Table> {
+    let columns = [
+        "PID", "TID", "DevId", "Count", "QCount", "TAvg (ns)", "TMed (ns)", "TMin (ns)", "TMax (ns)", "TStdDev (ns)",
+        "AAvg (ns)", "AMed (ns)", "AMin (ns)", "AMax (ns)", "AStdDev (ns)", "QAvg (ns)", "QMed (ns)", "QMin (ns)",
+        "QMax (ns)", "QStdDev (ns)", "KAvg (ns)", "KMed (ns)", "KMin (ns)", "KMax (ns)", "KStdDev (ns)", "API Name",
+        "Kernel Name",
+    ];
+    let mut table = view.mixed(&columns, &["API Name", "Kernel Name"]);
+    let (labels, style) = (context.labels, KernelName::of(context));
+    let launches = Launches::read(context.frames)?;
+    let work = listing::gpu_activities(context.frames, context.filter, false)?;
+    let mut groups: HashMap<Key, Phases> = HashMap::new();
+    for launch in kernel_launches(&launches, &work) {
+        let names = (labels.api(launch.call.name), style.text(labels, launch.shape));
+        let key = (launch.call.process, launch.call.tid, launch.kernel.device, names.0, names.1);
+        groups.entry(key).or_default().add(&launch);
+    }
+    let mut groups: Vec<_> = groups.into_iter().collect();
+    groups.sort_by(|(a, x), (b, y)| {
+        // Means compared as fractions, so that no rounding decides.
+        let (left, right) = (x.total.total_ns * u128::from(y.total.count), y.total.total_ns * u128::from(x.total.count));
+        right.cmp(&left).then_with(|| a.cmp(b))
+    });
+    for ((process, tid, device, call, kernel), mut phases) in groups {
+        let mut row = vec![
+            pid(context.frames, process),
+            Cell::int(tid),
+            Cell::int(device),
+            Cell::int(phases.total.count),
+            Cell::int(phases.queue.count),
+        ];
+        for stats in [&mut phases.total, &mut phases.call, &mut phases.queue, &mut phases.kernel] {
+            row.extend(five(stats));
+        }
+        row.extend([call.into(), kernel.into()]);
+        table.rows.push(row);
+    }
+    Ok(table)
+}
+
+/// One row per kernel, in the order of the calls.
+fn trace(view: &Named, context: &Context) -> Result<Table> {
+    let columns = [
+        "API Start (ns)", "API Dur (ns)", "Queue Start (ns)", "Queue Dur (ns)", "Kernel Start (ns)",
+        "Kernel Dur (ns)", "Total Dur (ns)", "PID", "TID", "DevId", "API Function", "GridXYZ", "BlockXYZ",
+        "Kernel Name",
+    ];
+    let mut table = view.mixed(&columns, &["API Function", "GridXYZ", "BlockXYZ", "Kernel Name"]);
+    let (labels, style) = (context.labels, KernelName::of(context));
+    let clock = Clock::new(context.frames);
+    let launches = Launches::read(context.frames)?;
+    let work = listing::gpu_activities(context.frames, context.filter, false)?;
+    let mut rows = kernel_launches(&launches, &work);
+    rows.sort_by_key(|launch| launch.call.start_ns);
+    for launch in rows {
+        let process = launch.call.process;
+        let time = |ns: i64| clock.cell(context.frames, process, ns);
+        let call_end = launch.call.start_ns.saturating_add(launch.call_ns);
+        let [grid, block] = grid_and_block(labels, launch.shape);
+        table.rows.push(vec![
+            time(launch.call.start_ns),
+            Cell::int(launch.call_ns),
+            launch.queue_ns.map_or(Cell::Null, |_| time(call_end)),
+            Cell::opt(launch.queue_ns),
+            time(launch.kernel.start_ns),
+            Cell::int(launch.kernel_ns),
+            Cell::int(launch.total_ns),
+            pid(context.frames, process),
+            Cell::int(launch.call.tid),
+            Cell::int(launch.kernel.device),
+            labels.api(launch.call.name).into(),
+            Cell::Text(grid),
+            Cell::Text(block),
+            style.text(labels, launch.shape).into(),
+        ]);
+    }
+    Ok(table)
+}

@@ -1,0 +1,233 @@
+//! Ranges as the GPU saw them. Work belongs to every range that was open on the thread of the call that launched it,
+//! from the start of the call to its end; a range is projected to the time from the start of its first work to the
+//! end of its last. Projections may overlap, and nothing is subtracted from the outer ones.
+//!
+//! A start/end range counts for the thread that started it: traces do not say where it ended.
+
+use super::lines::QUANTILES;
+use super::named::{Clock, Named, five, one_decimal, pid};
+use super::ranges::{numbers, stack};
+use super::words::{KERNEL_NAMES, KernelName, range_name, range_style, range_text};
+use crate::analysis::activity::What;
+use crate::analysis::launches::{Launches, credit_work};
+use crate::analysis::listing;
+use crate::analysis::ranges::{Nesting, Range, nesting, ranges};
+use crate::analysis::stats::Stats;
+use crate::error::Result;
+use crate::render::table::{Cell, Table};
+use crate::report::Context;
+use crate::trace::select::Filter;
+use crate::trace::sink::Detail;
+use hashbrown::{HashMap, HashSet};
+use trace_format::schema::TableSpec;
+use trace_format::tables;
+
+/// `nvtx_gpu_proj_sum`.
+pub(super) static NVTX_GPU_PROJ_SUM: Named = Named {
+    name: "nvtx_gpu_proj_sum",
+    aliases: &["nvtxgpuprojsum"],
+    title: "NVTX GPU Projection Summary",
+    tables: TABLES,
+    detail: Detail::Full,
+    arguments: &[],
+    make: summary,
+};
+
+/// `nvtx_gpu_proj_trace`, which was `nvtxgpuproj`.
+pub(super) static NVTX_GPU_PROJ_TRACE: Named = Named {
+    name: "nvtx_gpu_proj_trace",
+    aliases: &["nvtxgpuproj"],
+    title: "NVTX GPU Projection Trace",
+    tables: TABLES,
+    detail: Detail::Full,
+    arguments: &[],
+    make: trace,
+};
+
+/// `nvtx_kern_sum`.
+pub(super) static NVTX_KERN_SUM: Named = Named {
+    name: "nvtx_kern_sum",
+    aliases: &["nvtxkernsum"],
+    title: "NVTX Range Kernel Summary",
+    tables: &[&tables::KERNEL, &tables::API, &tables::RANGE],
+    detail: Detail::Full,
+    arguments: KERNEL_NAMES,
+    make: kernels,
+};
+
+const TABLES: &[&TableSpec] =
+    &[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::API, &tables::RANGE];
+
+/// What a range's work spans on the GPU.
+struct Projection {
+    start_ns: i64,
+    end_ns: i64,
+    operations: u64,
+}
+
+/// All ranges, how they nest, and projections of those that launched something.
+struct Projected {
+    ranges: Vec<Range>,
+    nesting: Vec<Nesting>,
+    /// In order of their start on the GPU, outer ranges first.
+    projections: Vec<(usize, Projection)>,
+}
+
+/// A filter selects GPU work; the ranges it belongs to are looked for among all.
+fn project(context: &Context) -> Result<Projected> {
+    let launches = Launches::read(context.frames)?;
+    let mut work = listing::gpu_activities(context.frames, context.filter, false)?;
+    work.retain(|activity| activity.duration_ns.is_some());
+    let ranges = ranges(context.frames, &Filter::everything())?;
+    let mut projections: HashMap<usize, Projection> = HashMap::new();
+    credit_work(&launches, &ranges, &work, |range, i| {
+        let (start_ns, ns) = (work[i].start_ns, work[i].duration_ns.unwrap_or(0));
+        let end_ns = start_ns.saturating_add(ns);
+        let projection = projections.entry(range).or_insert(Projection { start_ns, end_ns, operations: 0 });
+        projection.start_ns = projection.start_ns.min(start_ns);
+        projection.end_ns = projection.end_ns.max(end_ns);
+        projection.operations += 1;
+    });
+    let mut projections: Vec<_> = projections.into_iter().collect();
+    projections.sort_unstable_by_key(|(range, projection)| (projection.start_ns, *range));
+    let nesting = nesting(&ranges);
+    Ok(Projected { ranges, nesting, projections })
+}
+
+/// Sums over the ranges of one name and style.
+#[derive(Default)]
+struct Sums {
+    projected: Stats,
+    original_ns: u128,
+    operations: u64,
+    levels: u64,
+    children: u64,
+}
+
+fn summary(view: &Named, context: &Context) -> Result<Table> {
+    let columns = [
+        "Range", "Style", "Total Proj Time (ns)", "Total Range Time (ns)", "Range Instances", "Proj Avg (ns)",
+        "Proj Med (ns)", "Proj Min (ns)", "Proj Max (ns)", "Proj StdDev (ns)", "Total GPU Ops", "Avg GPU Ops",
+        "Avg Range Lvl", "Avg Num Child",
+    ];
+    let mut table = view.mixed(&columns, &["Range", "Style"]);
+    let all = project(context)?;
+    let mut groups: HashMap<(u32, u32, u32), Sums> = HashMap::new();
+    for (i, projection) in &all.projections {
+        let (range, nesting) = (&all.ranges[*i], &all.nesting[*i]);
+        let sums = groups.entry((range.style, range.domain, range.name)).or_default();
+        sums.projected.add(projection.end_ns.saturating_sub(projection.start_ns), QUANTILES);
+        sums.original_ns += range.duration_ns().unwrap_or(0) as u128;
+        sums.operations += projection.operations;
+        sums.levels += u64::from(nesting.level);
+        sums.children += u64::from(nesting.children);
+    }
+    let named = |((style, domain, name), sums)| (range_name(context.labels, domain, name), range_style(style), sums);
+    let mut rows: Vec<(String, &str, Sums)> = groups.into_iter().map(named).collect();
+    rows.sort_by(|(a, x, p), (b, y, q)| {
+        q.projected.total_ns.cmp(&p.projected.total_ns).then_with(|| (a, x).cmp(&(b, y)))
+    });
+    for (name, style, mut sums) in rows {
+        let count = sums.projected.count;
+        let average = |total: u64| one_decimal(total as f64 / count as f64);
+        let mut row = vec![
+            Cell::Text(name),
+            style.into(),
+            Cell::int(sums.projected.total_ns),
+            Cell::int(sums.original_ns),
+            Cell::int(count),
+        ];
+        row.extend(five(&mut sums.projected));
+        row.extend([
+            Cell::int(sums.operations),
+            average(sums.operations),
+            average(sums.levels),
+            average(sums.children),
+        ]);
+        table.rows.push(row);
+    }
+    Ok(table)
+}
+
+fn trace(view: &Named, context: &Context) -> Result<Table> {
+    let columns = [
+        "Name", "Projected Start (ns)", "Projected Duration (ns)", "Orig Start (ns)", "Orig Duration (ns)", "Style",
+        "PID", "TID", "NumGPUOps", "Lvl", "NumChild", "RangeId", "ParentId", "RangeStack",
+    ];
+    let mut table = view.mixed(&columns, &["Name", "Style", "RangeStack"]);
+    let clock = Clock::new(context.frames);
+    let all = project(context)?;
+    let numbers = numbers(&all.ranges);
+    for (i, projection) in &all.projections {
+        let (range, nesting) = (&all.ranges[*i], &all.nesting[*i]);
+        let time = |ns: i64| clock.cell(context.frames, range.process, ns);
+        table.rows.push(vec![
+            Cell::Text(range_text(context.labels, range.domain, range.name)),
+            time(projection.start_ns),
+            Cell::int(projection.end_ns.saturating_sub(projection.start_ns)),
+            time(range.start_ns),
+            Cell::opt(range.duration_ns()),
+            range_style(range.style).into(),
+            pid(context.frames, range.process),
+            Cell::int(range.tid),
+            Cell::int(projection.operations),
+            Cell::int(nesting.level),
+            Cell::int(nesting.children),
+            Cell::int(numbers[*i]),
+            Cell::opt(nesting.parent.map(|p| numbers[p])),
+            Cell::Text(stack(&all.nesting, &numbers, *i)),
+        ]);
+    }
+    Ok(table)
+}
+
+/// Kernels of one name launched inside ranges of one name on one thread.
+#[derive(Default)]
+struct Kernels {
+    instances: HashSet<usize>,
+    stats: Stats,
+}
+
+fn kernels(view: &Named, context: &Context) -> Result<Table> {
+    let columns = [
+        "NVTX Range", "Style", "PID", "TID", "NVTX Inst", "Kern Inst", "Total Time (ns)", "Avg (ns)", "Med (ns)",
+        "Min (ns)", "Max (ns)", "StdDev (ns)", "Kernel Name",
+    ];
+    let mut table = view.mixed(&columns, &["NVTX Range", "Style", "Kernel Name"]);
+    let (labels, style) = (context.labels, KernelName::of(context));
+    let launches = Launches::read(context.frames)?;
+    let mut work = listing::gpu_activities(context.frames, context.filter, false)?;
+    work.retain(|a| matches!(a.what, What::Kernel { .. }) && a.duration_ns.is_some());
+    let ranges = ranges(context.frames, &Filter::everything())?;
+    let mut groups: HashMap<(u32, u32, u32, u32, u32, &str), Kernels> = HashMap::new();
+    credit_work(&launches, &ranges, &work, |range, i| {
+        let (r, kernel) = (&ranges[range], &work[i]);
+        let What::Kernel { shape } = kernel.what else { return };
+        let key = (r.domain, r.name, r.style, r.process, r.tid, style.text(labels, shape));
+        let group = groups.entry(key).or_default();
+        group.instances.insert(range);
+        group.stats.add(kernel.duration_ns.unwrap_or(0), QUANTILES);
+    });
+    let mut rows: Vec<_> = groups.into_iter().collect();
+    rows.sort_by(|((ad, an, a_style, ap, at, ak), a), ((bd, bn, b_style, bp, bt, bk), b)| {
+        b.stats.total_ns.cmp(&a.stats.total_ns).then_with(|| {
+            let (left, right) = (range_name(labels, *ad, *an), range_name(labels, *bd, *bn));
+            (left, a_style, ap, at, ak).cmp(&(right, b_style, bp, bt, bk))
+        })
+    });
+    for ((domain, name, range, process, tid, kernel), mut group) in rows {
+        let mut row = vec![
+            Cell::Text(range_name(labels, domain, name)),
+            range_style(range).into(),
+            pid(context.frames, process),
+            Cell::int(tid),
+            Cell::int(group.instances.len()),
+            Cell::int(group.stats.count),
+            Cell::int(group.stats.total_ns),
+        ];
+        row.extend(five(&mut group.stats));
+        row.push(kernel.into());
+        table.rows.push(row);
+    }
+    Ok(table)
+}

@@ -1,0 +1,237 @@
+//! Unified memory: what moved and what faulted, by address and in total.
+//!
+//! CUPTI records migrations as unified memory events with an address; nsys has them as copies, whose address is not
+//! kept. Both are counted; migrations without an address share the row of no address.
+
+use super::named::{Named, megabytes};
+use super::words::MIGRATIONS;
+use crate::error::{Error, Result};
+use crate::render::table::{Cell, Table};
+use crate::report::Context;
+use crate::trace::sink::Detail;
+use hashbrown::HashMap;
+use trace_format::schema::TableSpec;
+use trace_format::tables;
+
+/// `um_sum`.
+pub(super) static UM_SUM: Named = Named {
+    name: "um_sum",
+    aliases: &["unifiedmemory"],
+    title: "Unified Memory Analysis Summary",
+    tables: TABLES,
+    detail: Detail::Full,
+    arguments: &["rows"],
+    make: by_address,
+};
+
+/// `um_total_sum`.
+pub(super) static UM_TOTAL_SUM: Named = Named {
+    name: "um_total_sum",
+    aliases: &["unifiedmemorytotals"],
+    title: "Unified Memory Totals Summary",
+    tables: TABLES,
+    detail: Detail::Full,
+    arguments: &[],
+    make: totals,
+};
+
+/// `um_cpu_page_faults_sum`.
+pub(super) static UM_CPU_PAGE_FAULTS_SUM: Named = Named {
+    name: "um_cpu_page_faults_sum",
+    aliases: &["umcpupagefaults"],
+    title: "Unified Memory CPU Page Faults Summary",
+    tables: &[&tables::UVM],
+    detail: Detail::Full,
+    arguments: &[],
+    make: cpu_faults,
+};
+
+const TABLES: &[&TableSpec] = &[&tables::UVM, &tables::MEMCPY];
+
+/// Rows of `um_sum` unless `rows=` says otherwise, as in nsys.
+const DEFAULT_ROWS: usize = 10;
+
+/// `CUpti_ActivityUnifiedMemoryCounterKind`.
+const HOST_TO_DEVICE: u32 = 1;
+const DEVICE_TO_HOST: u32 = 2;
+const CPU_FAULTS: u32 = 3;
+const GPU_FAULTS: u32 = 4;
+const DEVICE_TO_DEVICE: u32 = 8;
+
+/// What happened at one address.
+#[derive(Clone, Debug, Default)]
+struct Page {
+    to_device: u128,
+    to_host: u128,
+    cpu_faults: u64,
+    gpu_faults: u64,
+    /// Bytes and time of the migrations that have a duration.
+    timed_bytes: u128,
+    timed_ns: u128,
+}
+
+impl Page {
+    fn add(&mut self, kind: u32, value: i64, duration_ns: Option<i64>) {
+        let value = value.max(0) as u64;
+        match kind {
+            HOST_TO_DEVICE => self.to_device += u128::from(value),
+            DEVICE_TO_HOST => self.to_host += u128::from(value),
+            CPU_FAULTS => self.cpu_faults += value.max(1),
+            GPU_FAULTS => self.gpu_faults += value,
+            _ => {}
+        }
+        if let (HOST_TO_DEVICE | DEVICE_TO_HOST, Some(ns)) = (kind, duration_ns) {
+            self.timed_bytes += u128::from(value);
+            self.timed_ns += ns.max(0) as u128;
+        }
+    }
+
+    fn merge(&mut self, other: &Page) {
+        self.to_device += other.to_device;
+        self.to_host += other.to_host;
+        self.cpu_faults += other.cpu_faults;
+        self.gpu_faults += other.gpu_faults;
+        self.timed_bytes += other.timed_bytes;
+        self.timed_ns += other.timed_ns;
+    }
+
+    fn throughput(&self) -> Cell {
+        if self.timed_ns == 0 {
+            return Cell::Null;
+        }
+        Cell::Fixed(self.timed_bytes as f64 * 1000.0 / self.timed_ns as f64, 3)
+    }
+}
+
+type Pages = HashMap<Option<u64>, Page>;
+
+fn merge(into: &mut Pages, from: Pages) {
+    from.into_iter().for_each(|(address, page)| into.entry(address).or_default().merge(&page));
+}
+
+/// Everything that happened, by address; only addresses where something moved between host and device or faulted.
+fn pages(context: &Context) -> Result<Pages> {
+    let columns = ["duration_ns", "kind", "value", "address"];
+    let mut all = context.frames.fold(
+        &tables::UVM,
+        &columns,
+        context.filter,
+        Pages::new,
+        |pages, batch| {
+            let (duration, value) = (batch.i64("duration_ns"), batch.i64("value"));
+            let (kind, address) = (batch.u32("kind"), batch.u64("address"));
+            batch.for_each_row(|i| {
+                let kind = kind.get(i).unwrap_or(0);
+                if matches!(kind, HOST_TO_DEVICE | DEVICE_TO_HOST | CPU_FAULTS | GPU_FAULTS) {
+                    let page = pages.entry(address.get(i)).or_default();
+                    page.add(kind, value.get(i).unwrap_or(0), duration.get(i));
+                }
+            });
+        },
+        merge,
+    )?;
+    let copies = context.frames.fold(
+        &tables::MEMCPY,
+        &["duration_ns", "kind", "bytes"],
+        context.filter,
+        Pages::new,
+        |pages, batch| {
+            let (duration, bytes, kind) = (batch.i64("duration_ns"), batch.i64("bytes"), batch.u32("kind"));
+            batch.for_each_row(|i| {
+                let migration = MIGRATIONS.iter().find(|(copy, _)| kind.get(i) == Some(*copy));
+                if let Some((_, kind)) = migration.filter(|(_, kind)| *kind != DEVICE_TO_DEVICE) {
+                    pages.entry(None).or_default().add(*kind, bytes.get(i).unwrap_or(0), duration.get(i));
+                }
+            });
+        },
+        merge,
+    )?;
+    merge(&mut all, copies);
+    Ok(all)
+}
+
+fn address(address: Option<u64>) -> Cell {
+    address.map_or(Cell::Null, |a| Cell::Text(format!("{a:#x}")))
+}
+
+fn rows(context: &Context) -> Result<usize> {
+    let Some(argument) = context.arguments.last() else { return Ok(DEFAULT_ROWS) };
+    let number = argument.strip_prefix("rows=").and_then(|number| number.parse().ok());
+    number.ok_or_else(|| Error::new(format!("--view um_sum:{argument}: write rows=10")))
+}
+
+/// The addresses with most bytes moved, then with most faults.
+fn by_address(view: &Named, context: &Context) -> Result<Table> {
+    let columns = [
+        "Virtual Address", "HtoD Migration Size (MB)", "DtoH Migration Size (MB)", "CPU Page Faults",
+        "GPU Page Faults", "Migration Throughput (MB/s)",
+    ];
+    let mut table = view.mixed(&columns, &["Virtual Address"]);
+    let limit = rows(context)?;
+    let mut pages: Vec<_> = pages(context)?.into_iter().collect();
+    pages.sort_unstable_by_key(|(address, page)| {
+        let moved = page.to_device + page.to_host;
+        (std::cmp::Reverse((moved, page.cpu_faults + page.gpu_faults)), *address)
+    });
+    for (at, page) in pages.into_iter().take(limit) {
+        table.rows.push(vec![
+            address(at),
+            megabytes(page.to_device as f64),
+            megabytes(page.to_host as f64),
+            Cell::int(page.cpu_faults),
+            Cell::int(page.gpu_faults),
+            page.throughput(),
+        ]);
+    }
+    Ok(table)
+}
+
+/// One row, or none if unified memory did nothing.
+fn totals(view: &Named, context: &Context) -> Result<Table> {
+    let columns = [
+        "Total HtoD Migration Size (MB)", "Total DtoH Migration Size (MB)", "Total CPU Page Faults",
+        "Total GPU Page Faults", "Minimum Virtual Address", "Maximum Virtual Address",
+    ];
+    let mut table = view.mixed(&columns, &["Minimum Virtual Address", "Maximum Virtual Address"]);
+    let pages = pages(context)?;
+    if pages.is_empty() {
+        return Ok(table);
+    }
+    let mut all = Page::default();
+    pages.values().for_each(|page| all.merge(page));
+    let addresses = || pages.keys().copied().flatten();
+    table.rows.push(vec![
+        megabytes(all.to_device as f64),
+        megabytes(all.to_host as f64),
+        Cell::int(all.cpu_faults),
+        Cell::int(all.gpu_faults),
+        address(addresses().min()),
+        address(addresses().max()),
+    ]);
+    Ok(table)
+}
+
+/// Faults by the instruction that met them.
+fn cpu_faults(view: &Named, context: &Context) -> Result<Table> {
+    let mut table = view.empty(&["CPU Page Faults"], &["CPU Instruction Address"]);
+    let add = |faults: &mut HashMap<Option<u64>, u64>, pc, count| *faults.entry(pc).or_default() += count;
+    let faults = context.frames.fold(
+        &tables::UVM,
+        &["kind", "value", "pc"],
+        context.filter,
+        HashMap::new,
+        |faults, batch| {
+            let (kind, value, pc) = (batch.u32("kind"), batch.i64("value"), batch.u64("pc"));
+            batch.for_each_row(|i| {
+                if kind.get(i) == Some(CPU_FAULTS) {
+                    add(faults, pc.get(i), value.get(i).unwrap_or(1).max(1) as u64);
+                }
+            });
+        },
+        |a, b| b.into_iter().for_each(|(pc, count)| add(a, pc, count)),
+    )?;
+    let mut faults: Vec<_> = faults.into_iter().collect();
+    faults.sort_unstable_by_key(|&(pc, count)| (std::cmp::Reverse(count), pc));
+    table.rows.extend(faults.into_iter().map(|(pc, count)| vec![Cell::int(count), address(pc)]));
+    Ok(table)
+}
