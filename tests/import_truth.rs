@@ -1,6 +1,8 @@
 //! Imports every nvprof and nsys database of the shared collection and compares counts and totals with what an
 //! independent script computed. `GPUPROF_SHARED` says where the collection is; without it every file is skipped.
 
+#![allow(clippy::panic, clippy::unwrap_used)] // A test may fail in its helpers too.
+
 use gpuprof::import::{Head, IMPORTERS};
 use gpuprof::trace::names::{Names, Shapes};
 use gpuprof::trace::sink::{Detail, Need, Sink};

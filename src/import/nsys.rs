@@ -11,6 +11,7 @@ mod activity;
 mod api;
 mod directives;
 mod ranges;
+mod records;
 mod session;
 
 use super::rows::{Scan, Strings, Tables, Tally};
@@ -125,11 +126,11 @@ impl<'r, 's> Reader<'r, 's> {
             (&tables::MEMCPY, activity::copies),
             (&tables::MEMSET, activity::fills),
             (&tables::GRAPH, activity::graphs),
-            (&tables::SYNC, activity::syncs),
-            (&tables::OVERHEAD, activity::overheads),
-            (&tables::MEMORY, activity::memory),
-            (&tables::UVM, activity::page_faults),
-            (&tables::EVENT, activity::events),
+            (&tables::SYNC, records::syncs),
+            (&tables::OVERHEAD, records::overheads),
+            (&tables::MEMORY, records::memory),
+            (&tables::UVM, records::page_faults),
+            (&tables::EVENT, records::events),
             (&tables::RANGE, ranges::read),
             (&tables::OPENACC, directives::openacc),
             (&tables::OPENMP, directives::openmp),

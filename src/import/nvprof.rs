@@ -9,6 +9,7 @@ mod activity;
 mod api;
 mod directives;
 mod markers;
+mod records;
 mod target;
 
 use super::rows::{Scan, Strings, Tables, Tally};
@@ -86,14 +87,14 @@ impl<'r, 's> Reader<'r, 's> {
             (&tables::MEMCPY, activity::copies),
             (&tables::MEMSET, activity::fills),
             (&tables::API, api::read),
-            (&tables::SYNC, activity::syncs),
-            (&tables::OVERHEAD, activity::overheads),
+            (&tables::SYNC, records::syncs),
+            (&tables::OVERHEAD, records::overheads),
             (&tables::GRAPH, activity::graphs),
-            (&tables::MEMORY, activity::memory),
-            (&tables::UVM, activity::counters),
-            (&tables::EVENT, activity::events),
-            (&tables::EXTERNAL, activity::external),
-            (&tables::JIT, activity::compilations),
+            (&tables::MEMORY, records::memory),
+            (&tables::UVM, records::counters),
+            (&tables::EVENT, records::events),
+            (&tables::EXTERNAL, records::external),
+            (&tables::JIT, records::compilations),
             (&tables::OPENACC, directives::openacc),
             (&tables::OPENMP, directives::openmp),
             (&tables::RANGE, markers::read),

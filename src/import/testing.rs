@@ -10,15 +10,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use trace_format::columns::{Batch, Values};
 
 /// A file that goes when the test ends.
-pub struct TempFile {
+pub(super) struct TempFile {
     folder: PathBuf,
     /// Where it is.
-    pub path: PathBuf,
+    pub(super) path: PathBuf,
 }
 
 impl TempFile {
     /// A file called `name` with these bytes.
-    pub fn new(name: &str, bytes: &[u8]) -> TempFile {
+    pub(super) fn new(name: &str, bytes: &[u8]) -> TempFile {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("gpuprof-import-{}-{number}", std::process::id()));
@@ -29,14 +29,14 @@ impl TempFile {
     }
 
     /// A database made by these statements.
-    pub fn database(name: &str, sql: &str) -> TempFile {
+    pub(super) fn database(name: &str, sql: &str) -> TempFile {
         let file = TempFile::new(name, b"");
         Connection::open(&file.path).unwrap().execute_batch(sql).unwrap();
         file
     }
 
     /// Its bytes.
-    pub fn bytes(&self) -> Vec<u8> {
+    pub(super) fn bytes(&self) -> Vec<u8> {
         std::fs::read(&self.path).unwrap()
     }
 }
@@ -48,23 +48,23 @@ impl Drop for TempFile {
 }
 
 /// What an importer made of a file.
-pub struct Imported {
+pub(super) struct Imported {
     /// Which one took it.
-    pub importer: &'static str,
+    pub(super) importer: &'static str,
     /// Names.
-    pub names: Names,
+    pub(super) names: Names,
     /// Shapes.
-    pub shapes: Shapes,
+    pub(super) shapes: Shapes,
     /// Processes and their rows.
-    pub processes: Vec<(ProcessInfo, Vec<Batch>)>,
+    pub(super) processes: Vec<(ProcessInfo, Vec<Batch>)>,
     /// Notes.
-    pub notes: Vec<Note>,
+    pub(super) notes: Vec<Note>,
     /// What the file is.
-    pub origin: String,
+    pub(super) origin: String,
 }
 
 /// Imports a file by the importer that takes it.
-pub fn import(file: &TempFile, need: &Need) -> Result<Imported> {
+pub(super) fn import(file: &TempFile, need: &Need) -> Result<Imported> {
     let head = Head::read(&file.path)?;
     let importer = IMPORTERS.iter().find(|importer| importer.sniff(&head)).expect("an importer takes the file");
     let (mut names, mut shapes) = (Names::default(), Shapes::default());
@@ -78,13 +78,13 @@ pub fn import(file: &TempFile, need: &Need) -> Result<Imported> {
 
 impl Imported {
     /// All values of an integer column, of all processes in order.
-    pub fn integers(&self, table: &str, column: &str) -> Vec<Option<i64>> {
+    pub(super) fn integers(&self, table: &str, column: &str) -> Vec<Option<i64>> {
         let batches = self.processes.iter().flat_map(|(_, batches)| batches).filter(|b| b.table.name == table);
         batches.flat_map(|batch| integers_of(batch, column)).collect()
     }
 
     /// All values of a column of names.
-    pub fn texts(&self, table: &str, column: &str) -> Vec<String> {
+    pub(super) fn texts(&self, table: &str, column: &str) -> Vec<String> {
         self.integers(table, column)
             .into_iter()
             .map(|id| self.names.text(id.unwrap_or(0) as u32).into_owned())
@@ -92,7 +92,7 @@ impl Imported {
     }
 
     /// Codes of the notes.
-    pub fn note_codes(&self) -> Vec<&'static str> {
+    pub(super) fn note_codes(&self) -> Vec<&'static str> {
         self.notes.iter().map(|note| note.code).collect()
     }
 }

@@ -1,28 +1,26 @@
-//! Work of the GPU and what CUPTI records around it, one table at a time.
+//! Work of the GPU, one table at a time.
 
 use super::Reader;
 use crate::import::rows::{ABSENT, Col, Fields, Scan};
 use crate::trace::sink::valid_duration;
-use hashbrown::HashMap;
-use trace_format::tables::{
-    EventRow, GraphRow, KernelRow, MemcpyRow, MemoryRow, MemsetRow, OverheadRow, ShapeRow, SyncRow, UvmRow,
-};
+use trace_format::tables::{GraphRow, KernelRow, MemcpyRow, MemsetRow, ShapeRow};
 
 /// What every row about GPU work has.
-struct GpuColumns {
-    start: Col,
-    end: Col,
-    device: Col,
-    context: Col,
-    stream: Col,
-    process: Col,
-    correlation: Col,
-    graph_node: Col,
-    graph: Col,
+pub(super) struct GpuColumns {
+    pub(super) start: Col,
+    pub(super) end: Col,
+    pub(super) device: Col,
+    pub(super) context: Col,
+    pub(super) stream: Col,
+    pub(super) process: Col,
+    pub(super) correlation: Col,
+    pub(super) graph_node: Col,
+    pub(super) graph: Col,
 }
 
 impl GpuColumns {
-    fn of(scan: &mut Scan, full: bool) -> GpuColumns {
+    /// The columns; ids that only full detail has are left out otherwise.
+    pub(super) fn of(scan: &mut Scan, full: bool) -> GpuColumns {
         GpuColumns {
             start: scan.col("start"),
             end: scan.col("end"),
@@ -50,12 +48,13 @@ pub(super) fn duration(start: i64, end: Option<i64>) -> Option<i64> {
     valid_duration(start, end?)
 }
 
-fn correlation(row: &Fields, col: Col) -> u64 {
+/// The correlation id in `col`, or 0.
+pub(super) fn correlation(row: &Fields, col: Col) -> u64 {
     row.int(col).unwrap_or(0) as u64
 }
 
 /// `CUpti_ActivityMemoryKind` for nsys's numbers, which leave out "unknown" at the front and have it at the back.
-fn memory_kind(nsys: Option<u32>) -> u32 {
+pub(super) fn memory_kind(nsys: Option<u32>) -> u32 {
     match nsys {
         Some(kind @ 0..=6) => kind + 1,
         _ => 0,
@@ -264,175 +263,6 @@ pub(super) fn graphs(r: &mut Reader) {
             correlation: correlation(row, gpu.correlation),
         };
         r.sink.push(process, graph);
-        true
-    });
-    r.close(tally);
-}
-
-/// The id, unless it is CUPTI's "does not apply".
-fn applicable(id: Option<u32>) -> Option<u32> {
-    id.filter(|&id| id != u32::MAX)
-}
-
-/// Reads synchronisations.
-pub(super) fn syncs(r: &mut Reader) {
-    let Some(mut scan) = r.scan("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION") else { return };
-    let gpu = GpuColumns::of(&mut scan, true);
-    let [kind, event] = ["syncType", "eventId"].map(|name| scan.col(name));
-    let tally = scan.run(|row| {
-        let Some(start_ns) = row.int(gpu.start) else { return false };
-        let process = r.process(row.int(gpu.process));
-        let sync = SyncRow {
-            start_ns,
-            duration_ns: duration(start_ns, row.int(gpu.end)),
-            kind: row.id_or_0(kind),
-            context: applicable(row.id(gpu.context)),
-            stream: applicable(row.id(gpu.stream)),
-            event: applicable(row.id(event)),
-            correlation: correlation(row, gpu.correlation),
-            result: None,
-        };
-        r.sink.push(process, sync);
-        true
-    });
-    r.close(tally);
-}
-
-/// Reads overhead of the CUDA driver and of CUPTI; nsys's own start-up is no overhead of the program.
-pub(super) fn overheads(r: &mut Reader) {
-    for table in ["CUPTI_ACTIVITY_KIND_OVERHEAD", "PROFILER_OVERHEAD"] {
-        let Some(mut scan) = r.scan(table) else { continue };
-        let [start, end, thread, kind] = ["start", "end", "globalTid", "overheadType"].map(|name| scan.col(name));
-        let [name, call] = ["nameId", "correlationId"].map(|name| scan.col(name));
-        let mut by_name: HashMap<Option<i64>, Option<u32>> = HashMap::new();
-        let tally = scan.run(|row| {
-            let Some(start_ns) = row.int(start) else { return false };
-            let kind = match row.id(kind) {
-                Some(kind) => overhead_kind(kind),
-                None => *by_name.entry(row.int(name)).or_insert_with_key(|id| {
-                    id.and_then(|id| r.strings.bytes(id)).and_then(|name| overhead_kind_by_name(&name))
-                }),
-            };
-            let Some(kind) = kind else { return true };
-            let thread = row.int(thread);
-            let process = r.process(thread);
-            let overhead = OverheadRow {
-                start_ns,
-                duration_ns: duration(start_ns, row.int(end)),
-                kind,
-                tid: thread.map(|thread| r.thread(Some(thread))),
-                correlation: row.int(call).map(|id| id as u64).filter(|&id| id != 0),
-            };
-            r.sink.push(process, overhead);
-            true
-        });
-        r.close(tally);
-    }
-}
-
-/// `CUpti_ActivityOverheadKind` for nsys's number; 0 is nsys itself.
-fn overhead_kind(nsys: u32) -> Option<u32> {
-    match nsys {
-        0 => None,
-        2 => Some(1),
-        3..=8 => Some((nsys - 2) << 16),
-        _ => Some(0),
-    }
-}
-
-/// The same for the name of the row: exports before 2026 have no numbers.
-fn overhead_kind_by_name(name: &[u8]) -> Option<u32> {
-    match name {
-        b"CUPTI: Buffer flush" => Some(1 << 16),
-        b"CUPTI: Instrumentation" => Some(2 << 16),
-        b"CUPTI: Resource Management" => Some(3 << 16),
-        _ => name.starts_with(b"CUPTI").then_some(0),
-    }
-}
-
-/// Reads allocations and releases.
-pub(super) fn memory(r: &mut Reader) {
-    let Some(mut scan) = r.scan("CUDA_GPU_MEMORY_USAGE_EVENTS") else { return };
-    let gpu = GpuColumns::of(&mut scan, true);
-    let [operation, kind, address, bytes, name] =
-        ["memoryOperationType", "memKind", "address", "bytes", "name"].map(|name| scan.col(name));
-    let tally = scan.run(|row| {
-        let Some(start_ns) = row.int(gpu.start) else { return false };
-        let process = r.process(row.int(gpu.process));
-        let operation = MemoryRow {
-            start_ns,
-            // nsys counts from 0, CUPTI from 1.
-            operation: row.id(operation).map_or(0, |operation| operation.wrapping_add(1)),
-            mem_kind: memory_kind(row.id(kind)),
-            address: row.int(address).unwrap_or(0) as u64,
-            bytes: row.int(bytes).unwrap_or(0),
-            device: row.id_or_0(gpu.device),
-            context: row.id(gpu.context),
-            stream: applicable(row.id(gpu.stream)),
-            correlation: correlation(row, gpu.correlation),
-            name_id: row.bytes(name).map(|name| r.sink.name(name)).filter(|&name| name != 0),
-        };
-        r.sink.push(process, operation);
-        true
-    });
-    r.close(tally);
-}
-
-/// Reads page faults of unified memory.
-pub(super) fn page_faults(r: &mut Reader) {
-    if let Some(mut scan) = r.scan("CUDA_UM_CPU_PAGE_FAULT_EVENTS") {
-        let [start, process, address, pc] =
-            ["start", "globalPid", "address", "originalFaultPc"].map(|name| scan.col(name));
-        let tally = scan.run(|row| {
-            let Some(start_ns) = row.int(start) else { return false };
-            let process = r.process(row.int(process));
-            let address = row.int(address).unwrap_or(0) as u64;
-            let pc = row.int(pc).map(|pc| pc as u64);
-            r.sink.push(process, UvmRow { start_ns, kind: 3, value: 1, address, pc, ..Default::default() });
-            true
-        });
-        r.close(tally);
-    }
-    if let Some(mut scan) = r.scan("CUDA_UM_GPU_PAGE_FAULT_EVENTS") {
-        let gpu = GpuColumns::of(&mut scan, false);
-        let [address, faults, access] =
-            ["address", "numberOfPageFaults", "faultAccessType"].map(|name| scan.col(name));
-        let tally = scan.run(|row| {
-            let Some(start_ns) = row.int(gpu.start) else { return false };
-            let process = r.process(row.int(gpu.process));
-            let fault = UvmRow {
-                start_ns,
-                duration_ns: duration(start_ns, row.int(gpu.end)),
-                kind: 4,
-                value: row.int(faults).unwrap_or(0),
-                address: row.int(address).unwrap_or(0) as u64,
-                src_device: row.id(gpu.device),
-                flags: row.id(access),
-                ..Default::default()
-            };
-            r.sink.push(process, fault);
-            true
-        });
-        r.close(tally);
-    }
-}
-
-/// Reads records of CUDA events.
-pub(super) fn events(r: &mut Reader) {
-    let Some(mut scan) = r.scan("CUPTI_ACTIVITY_KIND_CUDA_EVENT") else { return };
-    let gpu = GpuColumns::of(&mut scan, true);
-    let [time, event] = ["timestamp", "eventId"].map(|name| scan.col(name));
-    let tally = scan.run(|row| {
-        let Some(event) = row.id(event) else { return false };
-        let process = r.process(row.int(gpu.process));
-        let record = EventRow {
-            start_ns: row.int(time).filter(|&time| time != 0),
-            event,
-            context: row.id_or_0(gpu.context),
-            stream: applicable(row.id(gpu.stream)),
-            correlation: correlation(row, gpu.correlation),
-        };
-        r.sink.push(process, record);
         true
     });
     r.close(tally);
