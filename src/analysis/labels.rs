@@ -20,12 +20,7 @@ impl<'a> Labels<'a> {
     pub fn new(frames: &'a Frames, demangling: Demangling) -> Self {
         let slots = |_| OnceLock::new();
         let ids = 0..frames.names.len();
-        Labels {
-            frames,
-            demangling,
-            demangled: ids.clone().map(slots).collect(),
-            texts: ids.map(slots).collect(),
-        }
+        Labels { frames, demangling, demangled: ids.clone().map(slots).collect(), texts: ids.map(slots).collect() }
     }
 
     /// The traces these labels belong to.
@@ -117,7 +112,8 @@ impl Labels<'_> {
     /// process too while there is only one.
     pub fn place(&self, place: Place) -> String {
         let mut parts = Vec::new();
-        let one_process = self.frames.processes.len() == 1 && (place.device != Place::ANY || place.stream != Place::ANY);
+        let one_process =
+            self.frames.processes.len() == 1 && (place.device != Place::ANY || place.stream != Place::ANY);
         if place.process != Place::ANY && !one_process {
             parts.push(self.process(place.process));
         }

@@ -162,7 +162,17 @@ pub fn api_calls(frames: &Frames, filter: &Filter) -> Result<Vec<ApiCall>> {
 /// A part of a file that cannot be read.
 pub fn openacc_regions(frames: &Frames, filter: &Filter) -> Result<Vec<OpenaccRegion>> {
     let columns = [
-        "start_ns", "duration_ns", "kind", "tid", "line", "file_id", "variable_id", "bytes", "device", "context", "stream",
+        "start_ns",
+        "duration_ns",
+        "kind",
+        "tid",
+        "line",
+        "file_id",
+        "variable_id",
+        "bytes",
+        "device",
+        "context",
+        "stream",
     ];
     let mut all = collect(frames, &tables::OPENACC, &columns, filter, |batch, out| {
         let (start, duration, line, bytes) =

@@ -129,7 +129,9 @@ pub fn sections(labels: &Labels, filter: &Filter) -> Result<Vec<RangeSection>> {
             api: api.into_summary(),
         });
     }
-    out.sort_by(|a, b| (a.process, a.tid, &a.domain, &a.range.name).cmp(&(b.process, b.tid, &b.domain, &b.range.name)));
+    out.sort_by(|a, b| {
+        (a.process, a.tid, &a.domain, &a.range.name).cmp(&(b.process, b.tid, &b.domain, &b.range.name))
+    });
     Ok(out)
 }
 

@@ -134,7 +134,8 @@ pub fn nesting(ranges: &[Range]) -> Vec<Nesting> {
                 continue;
             }
             open.retain(|&o| ranges[o].last_ns() > range.start_ns);
-            if let Some(&parent) = open.iter().rev().find(|&&o| ranges[o].encloses(range.start_ns, range.last_ns())) {
+            if let Some(&parent) = open.iter().rev().find(|&&o| ranges[o].encloses(range.start_ns, range.last_ns()))
+            {
                 nesting[i].parent = Some(parent);
                 nesting[i].level = nesting[parent].level + 1;
                 nesting[parent].children += 1;

@@ -46,8 +46,9 @@ impl Choosing {
             };
             match key {
                 "kernel" | "name" => {
-                    let pattern = Regex::new(value)
-                        .map_err(|e| Error::new(format!("--filter: \"{value}\" is not a regular expression: {e}")))?;
+                    let pattern = Regex::new(value).map_err(|e| {
+                        Error::new(format!("--filter: \"{value}\" is not a regular expression: {e}"))
+                    })?;
                     if selection.kernel_name.replace(pattern).is_some() {
                         return Err(Error::new("--filter: kernel names can be filtered by one expression only")
                             .remedy("join the alternatives: --filter 'gemm|conv'"));
@@ -87,7 +88,8 @@ impl Choosing {
 fn numbers(key: &str, text: &str) -> Result<Vec<u32>> {
     let one = |part: &str| {
         part.trim().parse().map_err(|_| {
-            Error::new(format!("--filter: {key}={text}: \"{part}\" is not a number")).remedy("write numbers with commas")
+            Error::new(format!("--filter: {key}={text}: \"{part}\" is not a number"))
+                .remedy("write numbers with commas")
         })
     };
     text.split(',').map(one).collect()

@@ -74,7 +74,8 @@ fn describe(frames: &Frames) -> Result<Document> {
     );
     let span = frames.time_span()?;
     for file in &frames.files {
-        let native = frames.natives().iter().find(|n| n.process == file.processes.start && file.processes.len() == 1);
+        let native =
+            frames.natives().iter().find(|n| n.process == file.processes.start && file.processes.len() == 1);
         let bytes = file.path.metadata().map(|m| m.len()).ok();
         let closed = native.map_or("", |n| if n.reader().is_closed() { "yes" } else { "no" });
         let span = if frames.files.len() == 1 { span } else { None };
@@ -105,7 +106,14 @@ fn describe(frames: &Frames) -> Result<Document> {
     let mut devices = Table::new(
         "devices",
         "Devices",
-        vec![number("Process"), number("Device"), text("Name"), text("Compute"), number("SMs"), number("Memory (bytes)")],
+        vec![
+            number("Process"),
+            number("Device"),
+            text("Name"),
+            text("Compute"),
+            number("SMs"),
+            number("Memory (bytes)"),
+        ],
     );
     for (process, row) in &frames.devices {
         let compute = match (row.compute_major, row.compute_minor) {

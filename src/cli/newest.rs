@@ -15,7 +15,9 @@ pub fn trace_here() -> Result<PathBuf> {
     let newest = entries
         .flatten()
         .filter(|entry| is_trace_or_run(&entry.path()))
-        .filter_map(|entry| Some((entry.metadata().ok()?.modified().unwrap_or(SystemTime::UNIX_EPOCH), entry.path())))
+        .filter_map(|entry| {
+            Some((entry.metadata().ok()?.modified().unwrap_or(SystemTime::UNIX_EPOCH), entry.path()))
+        })
         .max();
     let Some((_, path)) = newest else {
         return Err(Error::nothing("no path given, and no .gpuprof trace or run folder here")

@@ -212,7 +212,9 @@ impl<'a> Plan<'a> {
         } else {
             What::Summary { gpu: true, api: true, openacc: true }
         };
-        if matches!(what, What::Trace { .. } | What::OpenaccTrace) && (args.format.is_some() || args.rows.percentiles) {
+        if matches!(what, What::Trace { .. } | What::OpenaccTrace)
+            && (args.format.is_some() || args.rows.percentiles)
+        {
             return Err(Error::new("--format and --percentiles are for summaries and views")
                 .remedy("write listings as nvprof's CSV with --csv, or use --view cuda_gpu_trace --format json"));
         }
@@ -340,6 +342,7 @@ fn say(notes: &[crate::trace::sink::Note]) {
 fn nothing_text(frames: &Frames, filter: &Filter) -> String {
     let files: Vec<String> = frames.files.iter().take(3).map(|f| f.path.display().to_string()).collect();
     let more = if frames.files.len() > 3 { ", …" } else { "" };
-    let why = if filter.is_everything() { "the trace holds no such records" } else { "no record passes the filters" };
+    let why =
+        if filter.is_everything() { "the trace holds no such records" } else { "no record passes the filters" };
     format!("{}{more}: nothing to show: {why}", files.join(", "))
 }

@@ -20,8 +20,9 @@ impl std::str::FromStr for When {
 
     fn from_str(text: &str) -> Result<When> {
         let bad = || {
-            Error::new(format!("\"{text}\" is not a time"))
-                .remedy("write 1.5s, 200ms, 10us or 5ns after the first record, HH:MM:SS UTC, or nanoseconds as listed")
+            Error::new(format!("\"{text}\" is not a time")).remedy(
+                "write 1.5s, 200ms, 10us or 5ns after the first record, HH:MM:SS UTC, or nanoseconds as listed",
+            )
         };
         if text.contains(':') {
             let parts: Vec<&str> = text.split(':').collect();

@@ -1,8 +1,8 @@
 //! PyTorch profiler (Kineto) traces: Chrome trace JSON of every era, plain or gzip.
 //!
-//! One thread unpacks ([`unpack`]), this one finds the structure of the text ([`index`]), walks it event by event
-//! ([`document`], [`tape`], [`event`]) and makes rows ([`convert`]). Other JSON comes here too, because a trace may say only
-//! after a megabyte of metadata what it is; what turns out to be another tool's file is refused by name.
+//! One thread unpacks (`unpack`). This one finds the structure of the text (`index`), walks it event by event
+//! (`document`, `tape`, `event`) and makes rows (`convert`, `rows`). Other JSON may come here too, because a trace
+//! may say only after a megabyte of metadata what it is; what turns out to be another tool's file is refused by name.
 
 mod args;
 mod codes;

@@ -22,7 +22,8 @@ pub trait Importer: Sync {
 }
 
 /// All readers, in the order in which they are asked.
-pub static IMPORTERS: &[&dyn Importer] = &[&nvprof::Nvprof, &nvvp_session::NvvpSession, &nsys::Nsys];
+pub static IMPORTERS: &[&dyn Importer] =
+    &[&nvprof::Nvprof, &nvvp_session::NvvpSession, &nsys::Nsys, &kineto::Kineto];
 
 /// The reader for a file.
 ///
@@ -89,11 +90,12 @@ impl Head {
             if !self.raw.starts_with(SQLITE_MAGIC) {
                 return Vec::new();
             }
-            sqlite::open(&self.path).and_then(|db| sqlite::tables(&db, &self.path)).unwrap_or_default()
+            sqlite::open(&self.path).map(|db| sqlite::tables(&db).0).unwrap_or_default()
         })
     }
 }
 
+pub mod kineto;
 pub mod nsys;
 pub mod nvprof;
 pub mod nvvp_session;

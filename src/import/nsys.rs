@@ -41,9 +41,8 @@ impl Importer for Nsys {
     }
 
     fn read(&self, path: &Path, need: &Need, sink: &mut Sink) -> Result<()> {
-        let database = sqlite::open_any(path)?;
-        sqlite::note_log(path, sink);
-        let tables = Tables::read(&database.connection, path)?;
+        let database = sqlite::open_any(path, sink)?;
+        let tables = Tables::read(&database.connection, path, sink)?;
         let session = session::read(&database.connection, &tables, path, sink);
         sink.origin = session.origin;
         let wants_api = need.wants(&tables::API);

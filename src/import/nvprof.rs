@@ -39,8 +39,7 @@ impl Importer for Nvprof {
     }
 
     fn read(&self, path: &Path, need: &Need, sink: &mut Sink) -> Result<()> {
-        let database = sqlite::open_any(path)?;
-        sqlite::note_log(path, sink);
+        let database = sqlite::open_any(path, sink)?;
         let version = read_database(&database.connection, path, need, sink)?;
         sink.origin = format!("nvprof database, {version}");
         Ok(())
@@ -49,7 +48,7 @@ impl Importer for Nvprof {
 
 /// Reads an open database; returns its schema version in words.
 pub(super) fn read_database(db: &Connection, path: &Path, need: &Need, sink: &mut Sink) -> Result<String> {
-    let tables = Tables::read(db, path)?;
+    let tables = Tables::read(db, path, sink)?;
     let (strings, tally) = Strings::new(db, &tables, "StringTable", "_id_");
     tally.note(sink, path);
     let mut reader =

@@ -42,7 +42,8 @@ impl Importer for NvvpSession {
         }
         for (i, database) in databases.iter().enumerate() {
             let splits: Vec<&[u8]> = elements(database, "split").collect();
-            let version = database_of(path, &splits).and_then(|bytes| {
+            let packed = Base64 { digits: splits.iter().flat_map(|split| split.iter().copied()), bits: 0, held: 0 };
+            let version = sqlite::unpack(path, packed, sink).and_then(|bytes| {
                 let database = sqlite::from_bytes(path, bytes)?;
                 nvprof::read_database(&database.connection, path, need, sink)
             });
@@ -93,28 +94,9 @@ fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
     }
 }
 
-/// Decodes and unpacks one database.
-fn database_of(path: &Path, splits: &[&[u8]]) -> Result<Vec<u8>> {
-    let packed = Base64 { bytes: splits.iter().flat_map(|split| split.iter().copied()), bits: 0, held: 0 };
-    let mut database = Vec::new();
-    let unpacked = flate2::read::MultiGzDecoder::new(packed).read_to_end(&mut database);
-    match unpacked {
-        // The front of a database is one that can be read in part.
-        _ if database.starts_with(super::SQLITE_MAGIC) => Ok(database),
-        Err(e) => Err(Error::at(
-            path,
-            format_args!("the timeline of this Visual Profiler session cannot be unpacked: {e}"),
-        )
-        .remedy("the file may be cut off or damaged: copy it again")),
-        Ok(_) => Err(Error::at(path, "the timeline of this Visual Profiler session is no database").remedy(
-            "it may be of an older version: open it in the Visual Profiler of CUDA 8 to 12 and save it again",
-        )),
-    }
-}
-
 /// Decodes base 64 as it is read; line breaks, padding and anything else that is no digit are passed over.
 struct Base64<I> {
-    bytes: I,
+    digits: I,
     bits: u32,
     held: u32,
 }
@@ -124,7 +106,7 @@ impl<I: Iterator<Item = u8>> Read for Base64<I> {
         let mut filled = 0;
         while filled < buffer.len() {
             while self.held < 8 {
-                let Some(byte) = self.bytes.next() else { return Ok(filled) };
+                let Some(byte) = self.digits.next() else { return Ok(filled) };
                 let digit = match byte {
                     b'A'..=b'Z' => byte - b'A',
                     b'a'..=b'z' => byte - b'a' + 26,

@@ -20,14 +20,23 @@ pub struct Tables {
 
 impl Tables {
     /// Reads the catalogue.
-    pub fn read(db: &Connection, path: &Path) -> Result<Tables> {
+    pub fn read(db: &Connection, path: &Path, sink: &mut Sink) -> Result<Tables> {
         let size = |what: &str| db.query_row(&format!("PRAGMA {what}"), [], |row| row.get::<_, i64>(0));
         // A row takes at least 4 bytes of a page.
         let most_rows = match (size("page_count"), size("page_size")) {
             (Ok(pages), Ok(bytes)) => pages.saturating_mul(bytes).max(0) as u64 / 4,
             _ => u64::MAX,
         };
-        Ok(Tables { names: sqlite::tables(db, path)?, most_rows })
+        let (names, failure) = sqlite::tables(db);
+        match failure {
+            Some(e) if names.is_empty() => Err(sqlite::failed(path, "reading the list of tables", &e)),
+            Some(e) => {
+                let (path, tables) = (path.display(), names.len());
+                sink.note("unreadable-rows", format!("{path}: {tables} tables are found and then no more: {e}"));
+                Ok(Tables { names, most_rows })
+            }
+            None => Ok(Tables { names, most_rows }),
+        }
     }
 
     /// Whether there is a table of this name; SQLite does not tell upper from lower case here.
@@ -61,10 +70,8 @@ impl<'db> Scan<'db> {
             return None;
         }
         // A table whose definition cannot be read is reported by `run`, like one whose rows cannot.
-        let (columns, failure) = match sqlite::columns(db, Path::new(table), table) {
-            Ok(columns) => (columns, None),
-            Err(error) => (Vec::new(), Some(error.to_string())),
-        };
+        let (columns, failure) = sqlite::columns(db, table);
+        let failure = failure.map(|e| e.to_string());
         let most_rows = tables.most_rows;
         Some(Scan { db, table, columns, selected: Vec::new(), condition: String::new(), most_rows, failure })
     }

@@ -44,21 +44,45 @@ pub struct Database {
 }
 
 /// Opens a database that may be packed with gzip; a packed one is unpacked into memory.
-pub fn open_any(path: &Path) -> Result<Database> {
+pub fn open_any(path: &Path, sink: &mut Sink) -> Result<Database> {
     let mut file = File::open(path).map_err(|e| Error::at(path, format_args!("cannot be opened: {e}")))?;
     let mut magic = Vec::new();
     let unreadable = |e: std::io::Error| Error::at(path, format_args!("cannot be read: {e}"));
     file.by_ref().take(GZIP_MAGIC.len() as u64).read_to_end(&mut magic).map_err(unreadable)?;
     if magic != GZIP_MAGIC {
+        note_log(path, sink);
         let bytes = file.metadata().map(|m| m.len()).unwrap_or(0);
         return Ok(Database { connection: open(path)?, on_disk: true, bytes });
     }
+    from_bytes(path, unpack(path, (&magic[..]).chain(file), sink)?)
+}
+
+/// Unpacks a database. What was packed before the place where an archive is cut off or damaged is the front of a
+/// database, which can be read in part.
+pub fn unpack(path: &Path, packed: impl Read, sink: &mut Sink) -> Result<Vec<u8>> {
+    let mut archive = flate2::read::MultiGzDecoder::new(packed);
     let mut bytes = Vec::new();
-    // What a cut-off archive held before the cut is a cut-off database, of which the rest can be read.
-    let unpacked = flate2::read::MultiGzDecoder::new((&magic[..]).chain(file)).read_to_end(&mut bytes);
-    match unpacked {
-        Err(e) if bytes.is_empty() => Err(Error::at(path, format_args!("cannot be unpacked: {e}"))),
-        _ => from_bytes(path, bytes),
+    // Small steps: of the step that fails nothing is left.
+    let mut step = [0; 4096];
+    let failure = loop {
+        match archive.read(&mut step) {
+            Ok(0) => break None,
+            Ok(read) => bytes.extend_from_slice(&step[..read]),
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) => break Some(e),
+        }
+    };
+    match failure {
+        Some(e) if !bytes.starts_with(SQLITE_MAGIC) => {
+            Err(Error::at(path, format_args!("cannot be unpacked: {e}"))
+                .remedy("the file may be cut off or damaged: copy it again"))
+        }
+        Some(e) => {
+            let (path, length) = (path.display(), bytes.len());
+            sink.note("damaged-archive", format!("{path}: only its first {length} bytes could be unpacked: {e}"));
+            Ok(bytes)
+        }
+        None => Ok(bytes),
     }
 }
 
@@ -86,31 +110,34 @@ pub fn holds(head: &Head, table: &str) -> bool {
     head.sqlite_tables().iter().any(|name| name == table) || (head.sqlite_tables().is_empty() && defined())
 }
 
-/// Names of all tables. Views are left out: no export has any that we read, and a view can be made to run for ever.
-pub fn tables(db: &Connection, path: &Path) -> Result<Vec<String>> {
+/// Names of all tables, as far as they can be read, and what kept the rest from being read. Views are left out: no
+/// export has any that we read, and a view can be made to run for ever.
+pub fn tables(db: &Connection) -> (Vec<String>, Option<rusqlite::Error>) {
     texts(db, "SELECT name FROM sqlite_master WHERE type = 'table'", &[])
-        .map_err(|e| failed(path, "reading the list of tables", &e))
 }
 
 /// Names of the columns of `table`; empty if there is no such table.
-pub fn columns(db: &Connection, path: &Path, table: &str) -> Result<Vec<String>> {
+pub fn columns(db: &Connection, table: &str) -> (Vec<String>, Option<rusqlite::Error>) {
     texts(db, "SELECT name FROM pragma_table_info(?1)", &[table])
-        .map_err(|e| failed(path, &format!("reading the columns of {table}"), &e))
 }
 
 /// The first column of what a statement finds. Names that are not UTF-8 are nobody's we look for.
-fn texts(db: &Connection, sql: &str, parameters: &[&str]) -> rusqlite::Result<Vec<String>> {
-    let mut statement = db.prepare(sql)?;
-    let mut rows = statement.query(rusqlite::params_from_iter(parameters))?;
+fn texts(db: &Connection, sql: &str, parameters: &[&str]) -> (Vec<String>, Option<rusqlite::Error>) {
     let mut names = Vec::new();
-    while let Some(row) = rows.next()? {
-        names.extend(row.get_ref(0)?.as_str().map(str::to_owned).ok());
-    }
-    Ok(names)
+    let mut read = || -> rusqlite::Result<()> {
+        let mut statement = db.prepare(sql)?;
+        let mut rows = statement.query(rusqlite::params_from_iter(parameters))?;
+        while let Some(row) = rows.next()? {
+            names.extend(row.get_ref(0)?.as_str().map(str::to_owned).ok());
+        }
+        Ok(())
+    };
+    let failure = read().err();
+    (names, failure)
 }
 
 /// Notes changes that a writer has left in a log beside the database: reading them would mean writing to it.
-pub fn note_log(path: &Path, sink: &mut Sink) {
+fn note_log(path: &Path, sink: &mut Sink) {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
     if std::fs::metadata(&log).is_ok_and(|log| log.len() > 0) {

@@ -23,11 +23,8 @@ impl Document {
     pub fn write(&self, out: &mut dyn Write, format: Format) -> io::Result<()> {
         if format == Format::Json {
             let notes: Vec<_> = self.notes.iter().map(|n| json!({ "code": n.code, "text": n.text })).collect();
-            let tables: Vec<_> = self
-                .tables
-                .iter()
-                .map(|t| json!({ "name": t.name, "title": t.title, "rows": t.json() }))
-                .collect();
+            let tables: Vec<_> =
+                self.tables.iter().map(|t| json!({ "name": t.name, "title": t.title, "rows": t.json() })).collect();
             let document = json!({ "notes": notes, "tables": tables });
             serde_json::to_writer_pretty(&mut *out, &document)?;
             return writeln!(out);

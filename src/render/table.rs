@@ -52,7 +52,9 @@ impl Cell {
                 (_, Ok(v)) => v.into(),
                 _ => Value::String(v.to_string()),
             },
-            Cell::Fixed(v, decimals) => format!("{v:.decimals$}").parse::<f64>().ok().map_or(Value::Null, Value::from),
+            Cell::Fixed(v, decimals) => {
+                format!("{v:.decimals$}").parse::<f64>().ok().map_or(Value::Null, Value::from)
+            }
             Cell::Text(text) => text.as_str().into(),
         }
     }
@@ -166,7 +168,8 @@ impl Table {
             })
             .collect();
         writeln!(out, " ** {} ({}):\n", self.title, self.name)?;
-        let heads: Vec<String> = self.headings.iter().zip(&widths).map(|(h, &w)| format!("{:^w$}", h.name)).collect();
+        let heads: Vec<String> =
+            self.headings.iter().zip(&widths).map(|(h, &w)| format!("{:^w$}", h.name)).collect();
         let dashes: Vec<String> = widths.iter().map(|&w| "-".repeat(w)).collect();
         writeln!(out, " {}", heads.join("  "))?;
         writeln!(out, " {}", dashes.join("  "))?;
@@ -230,8 +233,11 @@ mod tests {
 
     fn sample() -> Table {
         let heading = |name, is_text| Heading { name, is_text };
-        let mut table =
-            Table::new("t", "T", vec![heading("Total (ns)", false), heading("Avg (ns)", false), heading("Name", true)]);
+        let mut table = Table::new(
+            "t",
+            "T",
+            vec![heading("Total (ns)", false), heading("Avg (ns)", false), heading("Name", true)],
+        );
         table.rows.push(vec![Cell::Int(1_234_567), Cell::Fixed(4128.0, 1), "a, \"b\"\nc|d".into()]);
         table
     }

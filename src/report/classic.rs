@@ -95,7 +95,9 @@ fn one_result(
     hidden: &mut Vec<Note>,
 ) -> Result<bool> {
     match request.what {
-        What::Summary { gpu, api, openacc } => summary(out, labels, filter, request, prefix, [gpu, api, openacc], hidden),
+        What::Summary { gpu, api, openacc } => {
+            summary(out, labels, filter, request, prefix, [gpu, api, openacc], hidden)
+        }
         What::PerGpu => per_device(out, labels, filter, request, prefix),
         What::Trace { gpu, api } => listing_of(out, labels, filter, request, prefix, gpu, api),
         What::OpenaccTrace => {
@@ -121,7 +123,8 @@ fn summary(
     hidden: &mut Vec<Note>,
 ) -> Result<bool> {
     let none = Wanted::default();
-    let gpu_rows = if gpu { grouping::gpu_summary(labels, request.grouping, none, filter)? } else { Summary::default() };
+    let gpu_rows =
+        if gpu { grouping::gpu_summary(labels, request.grouping, none, filter)? } else { Summary::default() };
     let by_process = request.grouping.split.process;
     let api_rows = if api { grouping::api_summary(labels, by_process, none, filter)? } else { Summary::default() };
     let regions = if openacc { listing::openacc_regions(labels.frames(), filter)? } else { Vec::new() };
@@ -155,7 +158,8 @@ fn summary(
     nvprof::summary::write(out, &sections, &request.options).map_err(failed)?;
     if unified {
         let events = listing::gpu_activities(labels.frames(), filter, true)?;
-        nvprof::uvm::write(out, &uvm::UvmProfile::new(&events), labels, prefix, &request.options).map_err(failed)?;
+        nvprof::uvm::write(out, &uvm::UvmProfile::new(&events), labels, prefix, &request.options)
+            .map_err(failed)?;
     }
     if ranges.len() <= RANGES_UNASKED || request.all_ranges {
         super::nvtx_text::write(out, &ranges, prefix, &request.options).map_err(failed)?;

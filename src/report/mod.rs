@@ -64,7 +64,8 @@ pub fn find_view(text: &str) -> Result<(&'static dyn View, Vec<String>)> {
     let known = VIEWS.iter().find(|view| view.name() == name || view.aliases().contains(&name));
     let Some(view) = known else {
         let names: Vec<&str> = VIEWS.iter().map(|view| view.name()).collect();
-        return Err(Error::new(format!("--view: unknown view \"{name}\"")).remedy(&format!("known are {}", names.join(", "))));
+        return Err(Error::new(format!("--view: unknown view \"{name}\""))
+            .remedy(&format!("known are {}", names.join(", "))));
     };
     let arguments: Vec<String> = parts.map(str::to_owned).collect();
     for argument in &arguments {
@@ -74,7 +75,9 @@ pub fn find_view(text: &str) -> Result<(&'static dyn View, Vec<String>)> {
                 [] => "it takes none".to_owned(),
                 some => format!("known are {}", some.join(", ")),
             };
-            return Err(Error::new(format!("--view {}: unknown argument \"{argument}\"", view.name())).remedy(&known));
+            return Err(
+                Error::new(format!("--view {}: unknown argument \"{argument}\"", view.name())).remedy(&known)
+            );
         }
     }
     Ok((*view, arguments))

@@ -1,17 +1,15 @@
 //! The NVTX section of the nvprof layout, from the sections that the analysis made.
 
+use super::nvprof::Options;
 use super::nvprof::messages::Prefix;
 use super::nvprof::nvtx::{self, Domain, Range, Thread};
-use super::nvprof::Options;
 use crate::analysis::nvtx_sections::RangeSection;
 use std::io::{self, Write};
 
 /// Writes one table per range. `sections` in order of process, thread and domain.
 pub fn write(out: &mut dyn Write, sections: &[RangeSection], prefix: Prefix, options: &Options) -> io::Result<()> {
-    let ranges: Vec<Range> = sections
-        .iter()
-        .map(|s| Range { range: &s.range, gpu: &s.gpu.rows, api: &s.api.rows })
-        .collect();
+    let ranges: Vec<Range> =
+        sections.iter().map(|s| Range { range: &s.range, gpu: &s.gpu.rows, api: &s.api.rows }).collect();
     let mut domains: Vec<(usize, Domain)> = Vec::new();
     let mut threads: Vec<(usize, usize)> = Vec::new();
     let mut from = 0;

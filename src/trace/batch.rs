@@ -55,7 +55,9 @@ macro_rules! accessor {
             let Ok(column) = self.frame.column(name) else { return Col::ABSENT };
             // A column of one row is a scalar to Polars until it is materialised.
             let series = column.as_materialized_series();
-            let Some(array) = series.$get().ok().and_then(|ca| ca.downcast_iter().next()) else { return Col::ABSENT };
+            let Some(array) = series.$get().ok().and_then(|ca| ca.downcast_iter().next()) else {
+                return Col::ABSENT;
+            };
             Col { values: array.values().as_slice(), validity: array.validity().filter(|v| v.unset_bits() > 0) }
         }
     };

@@ -89,7 +89,8 @@ impl Frames {
         }
         if frames.files.is_empty() {
             let places: Vec<String> = paths.iter().map(|p| p.display().to_string()).collect();
-            let mut error = Error::nothing(format!("{}: no trace found among {} files", places.join(", "), files.len()));
+            let mut error =
+                Error::nothing(format!("{}: no trace found among {} files", places.join(", "), files.len()));
             if let Some(first) = skipped.first() {
                 error = error.remedy(&format!("the first that was passed over: {first}"));
             }
@@ -290,7 +291,13 @@ impl Frames {
         Ok(merged.unwrap_or_else(make))
     }
 
-    fn decode(&self, part: &Part, columns: &[&str], filter: &Filter, buffer: &mut Vec<u8>) -> Result<Option<Batch>> {
+    fn decode(
+        &self,
+        part: &Part,
+        columns: &[&str],
+        filter: &Filter,
+        buffer: &mut Vec<u8>,
+    ) -> Result<Option<Batch>> {
         let (process, frame) = match part {
             Part::Kept { process, frame, .. } => {
                 if !filter.takes_process(*process) {
@@ -384,7 +391,8 @@ impl Frames {
     /// Name id of the device with this index in this process; 0 if unknown. A file with several processes may
     /// describe its devices for the first of them only.
     pub fn device_name_id(&self, process: u32, device: u32) -> u32 {
-        let of = |p: u32| self.devices.iter().find(|(q, row)| *q == p && row.device == device).map(|(_, r)| r.name_id);
+        let of =
+            |p: u32| self.devices.iter().find(|(q, row)| *q == p && row.device == device).map(|(_, r)| r.name_id);
         let file = self.files.iter().find(|f| f.processes.contains(&process));
         of(process).or_else(|| file?.processes.clone().find_map(of)).unwrap_or(0)
     }
@@ -420,7 +428,8 @@ fn with_union_schema(table: &TableSpec, batch: &Batch) -> PolarsResult<DataFrame
         let column = match batch.frame.column(spec.name) {
             Ok(column) => {
                 let is_time = spec.unit == Unit::Ns && spec.name != "duration_ns";
-                let shifted = if is_time && batch.offset_ns != 0 { column + batch.offset_ns } else { column.clone() };
+                let shifted =
+                    if is_time && batch.offset_ns != 0 { column + batch.offset_ns } else { column.clone() };
                 shifted.cast(&ty)?
             }
             Err(_) => Column::full_null(spec.name.into(), rows, &ty),

@@ -32,8 +32,9 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<InputFile>> {
             match path.to_str() {
                 Some(pattern) if pattern.contains(['*', '?', '[']) => glob_into(pattern, &mut files)?,
                 _ => {
-                    return Err(Error::at(path, "no such file or folder")
-                        .remedy("check the path; a run started by `gpuprof record` names its folder when it ends"));
+                    return Err(Error::at(path, "no such file or folder").remedy(
+                        "check the path; a run started by `gpuprof record` names its folder when it ends",
+                    ));
                 }
             }
         }
@@ -64,7 +65,8 @@ fn glob_into(pattern: &str, files: &mut Vec<InputFile>) -> Result<()> {
 }
 
 fn walk(folder: &Path, depth: usize, files: &mut Vec<InputFile>) -> Result<()> {
-    let entries = folder.read_dir().map_err(|e| Error::at(folder, format_args!("the folder cannot be read: {e}")))?;
+    let entries =
+        folder.read_dir().map_err(|e| Error::at(folder, format_args!("the folder cannot be read: {e}")))?;
     for entry in entries {
         let entry = entry.map_err(|e| Error::at(folder, format_args!("the folder cannot be read: {e}")))?;
         let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");

@@ -7,6 +7,7 @@
 
 pub mod batch;
 pub mod frames;
+pub(crate) mod guard;
 pub mod inputs;
 pub mod names;
 pub mod native;

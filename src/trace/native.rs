@@ -1,6 +1,7 @@
 //! Native `.gpuprof` files: opened by their indices, decoded frame by frame, by Polars, when a report asks.
 
 use super::batch::remap_ids;
+use super::guard::guarded;
 use super::names::{Names, Shapes};
 use super::sink::{Note, ProcessInfo};
 use crate::error::{Error, Result};
@@ -94,7 +95,8 @@ impl NativeFile {
         }
         if !file.reader.is_closed() {
             let tail = file.reader.tail_bytes();
-            let tail = if tail == 0 { String::new() } else { format!("; {tail} bytes of an incomplete frame at its end") };
+            let tail =
+                if tail == 0 { String::new() } else { format!("; {tail} bytes of an incomplete frame at its end") };
             let text = format!("{}: not closed: the program was killed or is still running{tail}", path.display());
             notes.push(Note { code: "not-closed", text });
         }
@@ -207,7 +209,8 @@ impl NativeFile {
         if let Err(error) = self.reader.read_payload(info, buffer) {
             return failed(error.to_string());
         }
-        match self.decode_payload(info, table, columns, buffer) {
+        let decoded = guarded(|| self.decode_payload(info, table, columns, buffer));
+        match decoded.unwrap_or_else(|panic| Err(polars_err!(ComputeError: "the decoder gave up: {panic}"))) {
             Ok(frame) => Some((frame, info.rows as usize)),
             Err(error) => {
                 failed(format!("{}: frame at byte {} cannot be decoded: {error}", self.path.display(), info.offset))
@@ -215,12 +218,17 @@ impl NativeFile {
         }
     }
 
-    fn decode_payload(&self, info: &FrameInfo, table: &TableSpec, columns: &[&str], payload: &[u8]) -> PolarsResult<DataFrame> {
+    fn decode_payload(
+        &self,
+        info: &FrameInfo,
+        table: &TableSpec,
+        columns: &[&str],
+        payload: &[u8],
+    ) -> PolarsResult<DataFrame> {
         // A payload is always whole in memory, and there is one thread per frame already.
         let mut reader = ParquetReader::new(Cursor::new(payload)).read_parallel(ParallelStrategy::None);
         let schema = reader.schema()?;
-        let present: Vec<String> =
-            columns.iter().filter(|c| schema.contains(c)).map(|c| (*c).to_owned()).collect();
+        let present: Vec<String> = columns.iter().filter(|c| schema.contains(c)).map(|c| (*c).to_owned()).collect();
         let rows = info.rows as usize;
         if present.is_empty() {
             return DataFrame::new(rows, Vec::new());
@@ -238,4 +246,3 @@ impl NativeFile {
         Ok(frame)
     }
 }
-

@@ -90,7 +90,8 @@ impl Filter {
                 .processes
                 .iter()
                 .map(|p| {
-                    let by_pid = selection.pids.is_empty() || p.info.pid.is_some_and(|v| selection.pids.contains(&v));
+                    let by_pid =
+                        selection.pids.is_empty() || p.info.pid.is_some_and(|v| selection.pids.contains(&v));
                     let by_rank =
                         selection.ranks.is_empty() || p.info.rank.is_some_and(|v| selection.ranks.contains(&v));
                     by_pid && by_rank
@@ -264,9 +265,10 @@ fn launches_in_range(frames: &Frames, name: &str) -> Result<HashSet<Launch>> {
             batch.for_each_row(|i| {
                 let range_name = frames.names.text(text.get(i).unwrap_or(0));
                 let matches = range_name == name
-                    || name.strip_suffix(&*range_name).and_then(|d| d.strip_suffix(':')).is_some_and(|d| {
-                        d == frames.names.text(domain.get(i).unwrap_or(0))
-                    });
+                    || name
+                        .strip_suffix(&*range_name)
+                        .and_then(|d| d.strip_suffix(':'))
+                        .is_some_and(|d| d == frames.names.text(domain.get(i).unwrap_or(0)));
                 let style = style.get(i).unwrap_or(0);
                 if let (true, Some(start)) = (matches && style != 2, start.get(i)) {
                     let thread = if style == 1 { None } else { tid.get(i) };

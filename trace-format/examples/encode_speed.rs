@@ -117,7 +117,7 @@ fn measure(name: &str, batch: &Batch, push_ns: f64) {
 }
 
 fn main() {
-    for rows in [65_536, 4_096, 256, 10] {
+    for rows in [65_536, 16_384, 4_096, 256, 10] {
         let (batch, push_ns) = kernels(rows);
         measure("kernel", &batch, push_ns);
         let (batch, push_ns) = calls(rows);

@@ -331,3 +331,18 @@ fn definitions_beyond_their_memory_are_written_once_and_not_repeated() {
     let repeats: Vec<_> = reader.frames().iter().filter(|f| f.is_repeat()).collect();
     assert!(!repeats.is_empty() && repeats.iter().all(|f| f.row_range().end < 20));
 }
+
+#[test]
+fn writing_and_closing_need_little_stack() {
+    // The shim's threads live in other people's programs and have small stacks; debug builds need the most.
+    let write = || {
+        let mut writer = TraceWriter::create(Vec::new(), &header(44), short_intervals()).unwrap();
+        let mut random = Random(44);
+        for table in ALL.iter().filter(|t| !t.columns.is_empty()) {
+            writer.write_batch(&random_batch(table, 2_000, &mut random)).unwrap();
+        }
+        writer.finish(&json!({})).unwrap();
+    };
+    let thread = std::thread::Builder::new().stack_size(64 << 10).spawn(write).unwrap();
+    assert!(thread.join().is_ok());
+}

@@ -53,9 +53,7 @@ fn summary(view: &Named, context: &Context) -> Result<Table> {
 }
 
 fn trace(view: &Named, context: &Context) -> Result<Table> {
-    let columns = [
-        "Start (ns)", "Duration (ns)", "Name", "Result", "CorrID", "Pid", "Tid", "T-Pri", "Thread Name",
-    ];
+    let columns = ["Start (ns)", "Duration (ns)", "Name", "Result", "CorrID", "Pid", "Tid", "T-Pri", "Thread Name"];
     let mut table = view.mixed(&columns, &["Name", "Thread Name"]);
     let clock = Clock::new(context.frames);
     let threads = launches::thread_names(context.frames)?;

@@ -1,7 +1,7 @@
 //! Everything the GPU did, one row each.
 
 use super::NVTX_NAME;
-use super::named::{Clock, Named, megabytes};
+use super::named::{Clock, Named, megabytes, throughput};
 use super::words::{KernelName, MEMSET, memcpy_name, memory_kind};
 use crate::analysis::activity::{GpuActivity, What};
 use crate::analysis::{launches, listing};
@@ -96,7 +96,7 @@ fn trace(view: &Named, context: &Context) -> Result<Table> {
 /// Grid, block, registers and shared memory.
 fn launch_cells(context: &Context, shape: u32) -> [Cell; 9] {
     let Some(row) = context.labels.shape(shape) else { return std::array::from_fn(|_| Cell::Null) };
-    let bytes = |bytes: Option<i64>| bytes.map_or(Cell::Null, |bytes| megabytes(bytes as f64));
+    let bytes = |bytes: Option<i64>| bytes.map_or(Cell::Null, megabytes);
     [
         Cell::opt(row.grid_x),
         Cell::opt(row.grid_y),
@@ -119,9 +119,6 @@ fn memory_cells(activity: &GpuActivity) -> [Cell; 4] {
         What::Memset { bytes, mem_kind } => (bytes, memory_kind(mem_kind).into(), Cell::Null),
         _ => return std::array::from_fn(|_| Cell::Null),
     };
-    let throughput = match activity.duration_ns {
-        Some(ns) if ns > 0 => Cell::Fixed(bytes as f64 * 1000.0 / ns as f64, 3),
-        _ => Cell::Null,
-    };
-    [megabytes(bytes as f64), throughput, from, to]
+    let per_second = throughput(bytes.max(0) as u128, activity.duration_ns.unwrap_or(0).max(0) as u128);
+    [megabytes(bytes), per_second, from, to]
 }

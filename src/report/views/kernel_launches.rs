@@ -62,9 +62,32 @@ type Key<'a> = (u32, u32, u32, &'a str, &'a str);
 /// One row per thread, device, call and kernel; longest mean first.
 fn summary(view: &Named, context: &Context) -> Result<Table> {
     let columns = [
-        "PID", "TID", "DevId", "Count", "QCount", "TAvg (ns)", "TMed (ns)", "TMin (ns)", "TMax (ns)", "TStdDev (ns)",
-        "AAvg (ns)", "AMed (ns)", "AMin (ns)", "AMax (ns)", "AStdDev (ns)", "QAvg (ns)", "QMed (ns)", "QMin (ns)",
-        "QMax (ns)", "QStdDev (ns)", "KAvg (ns)", "KMed (ns)", "KMin (ns)", "KMax (ns)", "KStdDev (ns)", "API Name",
+        "PID",
+        "TID",
+        "DevId",
+        "Count",
+        "QCount",
+        "TAvg (ns)",
+        "TMed (ns)",
+        "TMin (ns)",
+        "TMax (ns)",
+        "TStdDev (ns)",
+        "AAvg (ns)",
+        "AMed (ns)",
+        "AMin (ns)",
+        "AMax (ns)",
+        "AStdDev (ns)",
+        "QAvg (ns)",
+        "QMed (ns)",
+        "QMin (ns)",
+        "QMax (ns)",
+        "QStdDev (ns)",
+        "KAvg (ns)",
+        "KMed (ns)",
+        "KMin (ns)",
+        "KMax (ns)",
+        "KStdDev (ns)",
+        "API Name",
         "Kernel Name",
     ];
     let mut table = view.mixed(&columns, &["API Name", "Kernel Name"]);
@@ -80,7 +103,8 @@ fn summary(view: &Named, context: &Context) -> Result<Table> {
     let mut groups: Vec<_> = groups.into_iter().collect();
     groups.sort_by(|(a, x), (b, y)| {
         // Means compared as fractions, so that no rounding decides.
-        let (left, right) = (x.total.total_ns * u128::from(y.total.count), y.total.total_ns * u128::from(x.total.count));
+        let (left, right) =
+            (x.total.total_ns * u128::from(y.total.count), y.total.total_ns * u128::from(x.total.count));
         right.cmp(&left).then_with(|| a.cmp(b))
     });
     for ((process, tid, device, call, kernel), mut phases) in groups {
@@ -103,8 +127,19 @@ fn summary(view: &Named, context: &Context) -> Result<Table> {
 /// One row per kernel, in the order of the calls.
 fn trace(view: &Named, context: &Context) -> Result<Table> {
     let columns = [
-        "API Start (ns)", "API Dur (ns)", "Queue Start (ns)", "Queue Dur (ns)", "Kernel Start (ns)",
-        "Kernel Dur (ns)", "Total Dur (ns)", "PID", "TID", "DevId", "API Function", "GridXYZ", "BlockXYZ",
+        "API Start (ns)",
+        "API Dur (ns)",
+        "Queue Start (ns)",
+        "Queue Dur (ns)",
+        "Kernel Start (ns)",
+        "Kernel Dur (ns)",
+        "Total Dur (ns)",
+        "PID",
+        "TID",
+        "DevId",
+        "API Function",
+        "GridXYZ",
+        "BlockXYZ",
         "Kernel Name",
     ];
     let mut table = view.mixed(&columns, &["API Function", "GridXYZ", "BlockXYZ", "Kernel Name"]);

@@ -34,16 +34,8 @@ impl Lines {
 
     /// The table. "Time (%)" is the share of what is listed, never of wall time.
     pub(super) fn table(self, view: &Named, count: &'static str, names: &[&'static str]) -> Table {
-        let numbers = [
-            "Time (%)",
-            "Total Time (ns)",
-            count,
-            "Avg (ns)",
-            "Med (ns)",
-            "Min (ns)",
-            "Max (ns)",
-            "StdDev (ns)",
-        ];
+        let numbers =
+            ["Time (%)", "Total Time (ns)", count, "Avg (ns)", "Med (ns)", "Min (ns)", "Max (ns)", "StdDev (ns)"];
         let mut table = view.empty(&numbers, names);
         let rows = self.sorted();
         let all: u128 = rows.iter().map(|(_, stats)| stats.total_ns).sum();

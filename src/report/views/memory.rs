@@ -3,7 +3,7 @@
 //! nsys records migrations as copies, CUPTI as unified memory events; both are listed here under nsys's names.
 
 use super::lines::{Lines, QUANTILES};
-use super::named::{Named, median, megabytes};
+use super::named::{MB, Named, five_in, ratio};
 use super::words::{MEMSET, MIGRATIONS, memcpy_name};
 use crate::analysis::stats::Stats;
 use crate::analysis::totals;
@@ -113,15 +113,8 @@ fn by_size(view: &Named, context: &Context) -> Result<Table> {
     let numbers = ["Total (MB)", "Count", "Avg (MB)", "Med (MB)", "Min (MB)", "Max (MB)", "StdDev (MB)"];
     let mut table = view.empty(&numbers, &["Operation"]);
     for (names, mut stats) in lines.sorted() {
-        let mut row = vec![
-            megabytes(stats.total_ns as f64),
-            Cell::int(stats.count),
-            megabytes(stats.mean_ns()),
-            median(&mut stats).map_or(Cell::Null, megabytes),
-            megabytes(stats.min_ns as f64),
-            megabytes(stats.max_ns as f64),
-            megabytes(stats.sample_stddev_ns()),
-        ];
+        let mut row = vec![ratio(stats.total_ns, MB, 3), Cell::int(stats.count)];
+        row.extend(five_in(&mut stats, MB, 3));
         row.extend(names.into_iter().map(Cell::Text));
         table.rows.push(row);
     }

@@ -70,39 +70,61 @@ impl Named {
     }
 }
 
-/// A mean, median or deviation of nanoseconds: one decimal.
-pub(super) fn one_decimal(value: f64) -> Cell {
-    Cell::Fixed(value, 1)
-}
-
-/// Bytes as MB. nsys's MB is 10^6 bytes, with three decimals.
-pub(super) fn megabytes(bytes: f64) -> Cell {
-    Cell::Fixed(bytes / 1e6, 3)
+/// `numerator / denominator` with this many decimals, halves rounded up, which is what nsys prints: a mean of 4639.95
+/// is 4640.0, though the nearest binary fraction lies below it.
+pub(super) fn ratio(numerator: u128, denominator: u128, decimals: usize) -> Cell {
+    if denominator == 0 {
+        return Cell::Fixed(0.0, decimals);
+    }
+    let scale = 10_u128.pow(decimals as u32);
+    let rounded = match numerator.checked_mul(2 * scale) {
+        Some(scaled) => ((scaled + denominator) / (2 * denominator)) as f64 / scale as f64,
+        None => numerator as f64 / denominator as f64,
+    };
+    Cell::Fixed(rounded, decimals)
 }
 
 /// `part` of `whole` in percent.
 pub(super) fn percent(part: u128, whole: u128) -> Cell {
-    Cell::Fixed(if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }, 1)
+    ratio(part.saturating_mul(100), whole, 1)
 }
 
-/// The median as a float; twice the median is exact.
-pub(super) fn median(stats: &mut Stats) -> Option<f64> {
-    stats.durations.median_times_2().map(|twice| twice as f64 / 2.0)
+/// nsys's MB is 10^6 bytes, with three decimals.
+pub(super) const MB: u128 = 1_000_000;
+
+/// Bytes as MB.
+pub(super) fn megabytes(bytes: i64) -> Cell {
+    ratio(bytes.max(0) as u128, MB, 3)
 }
 
-/// Mean, median, smallest, largest and sample deviation. Without any value all are empty but the deviation, which
-/// nsys prints as 0.
-pub(super) fn five(stats: &mut Stats) -> [Cell; 5] {
-    let Some(median) = median(stats) else {
-        return [Cell::Null, Cell::Null, Cell::Null, Cell::Null, one_decimal(0.0)];
+/// MB per second; nothing without a time.
+pub(super) fn throughput(bytes: u128, ns: u128) -> Cell {
+    if ns == 0 { Cell::Null } else { ratio(bytes.saturating_mul(1000), ns, 3) }
+}
+
+/// Mean, median, smallest, largest and sample deviation, counted in `unit`s. Without any value all are empty but the
+/// deviation, which nsys prints as 0.
+pub(super) fn five_in(stats: &mut Stats, unit: u128, decimals: usize) -> [Cell; 5] {
+    let deviation = Cell::Fixed(stats.sample_stddev_ns() / unit as f64, decimals);
+    let Some(median_times_2) = stats.durations.median_times_2() else {
+        return [Cell::Null, Cell::Null, Cell::Null, Cell::Null, deviation];
+    };
+    let extreme = |value: i64| match unit {
+        1 => Cell::int(value),
+        _ => ratio(value.max(0) as u128, unit, decimals),
     };
     [
-        one_decimal(stats.mean_ns()),
-        one_decimal(median),
-        Cell::int(stats.min_ns),
-        Cell::int(stats.max_ns),
-        one_decimal(stats.sample_stddev_ns()),
+        ratio(stats.total_ns, u128::from(stats.count).saturating_mul(unit), decimals),
+        ratio(median_times_2.max(0) as u128, unit.saturating_mul(2), decimals),
+        extreme(stats.min_ns),
+        extreme(stats.max_ns),
+        deviation,
     ]
+}
+
+/// The same of nanoseconds.
+pub(super) fn five(stats: &mut Stats) -> [Cell; 5] {
+    five_in(stats, 1, 1)
 }
 
 /// The process's pid.

@@ -93,8 +93,20 @@ pub(super) fn stack(nesting: &[Nesting], numbers: &[u64], range: usize) -> Strin
 /// Ranges that nest, one row each. Which of them enclose which is judged among all ranges, selected or not.
 fn trace(view: &Named, context: &Context) -> Result<Table> {
     let columns = [
-        "Start (ns)", "End (ns)", "Duration (ns)", "DurChild (ns)", "DurNonChild (ns)", "Name", "PID", "TID", "Lvl",
-        "NumChild", "RangeId", "ParentId", "RangeStack", "NameTree",
+        "Start (ns)",
+        "End (ns)",
+        "Duration (ns)",
+        "DurChild (ns)",
+        "DurNonChild (ns)",
+        "Name",
+        "PID",
+        "TID",
+        "Lvl",
+        "NumChild",
+        "RangeId",
+        "ParentId",
+        "RangeStack",
+        "NameTree",
     ];
     let mut table = view.mixed(&columns, &["Name", "RangeStack", "NameTree"]);
     let clock = Clock::new(context.frames);

@@ -5,7 +5,7 @@
 //! A start/end range counts for the thread that started it: traces do not say where it ended.
 
 use super::lines::QUANTILES;
-use super::named::{Clock, Named, five, one_decimal, pid};
+use super::named::{Clock, Named, five, pid, ratio};
 use super::ranges::{numbers, stack};
 use super::words::{KERNEL_NAMES, KernelName, range_name, range_style, range_text};
 use crate::analysis::activity::What;
@@ -55,8 +55,7 @@ pub(super) static NVTX_KERN_SUM: Named = Named {
     make: kernels,
 };
 
-const TABLES: &[&TableSpec] =
-    &[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::API, &tables::RANGE];
+const TABLES: &[&TableSpec] = &[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::API, &tables::RANGE];
 
 /// What a range's work spans on the GPU.
 struct Projection {
@@ -106,9 +105,20 @@ struct Sums {
 
 fn summary(view: &Named, context: &Context) -> Result<Table> {
     let columns = [
-        "Range", "Style", "Total Proj Time (ns)", "Total Range Time (ns)", "Range Instances", "Proj Avg (ns)",
-        "Proj Med (ns)", "Proj Min (ns)", "Proj Max (ns)", "Proj StdDev (ns)", "Total GPU Ops", "Avg GPU Ops",
-        "Avg Range Lvl", "Avg Num Child",
+        "Range",
+        "Style",
+        "Total Proj Time (ns)",
+        "Total Range Time (ns)",
+        "Range Instances",
+        "Proj Avg (ns)",
+        "Proj Med (ns)",
+        "Proj Min (ns)",
+        "Proj Max (ns)",
+        "Proj StdDev (ns)",
+        "Total GPU Ops",
+        "Avg GPU Ops",
+        "Avg Range Lvl",
+        "Avg Num Child",
     ];
     let mut table = view.mixed(&columns, &["Range", "Style"]);
     let all = project(context)?;
@@ -122,14 +132,15 @@ fn summary(view: &Named, context: &Context) -> Result<Table> {
         sums.levels += u64::from(nesting.level);
         sums.children += u64::from(nesting.children);
     }
-    let named = |((style, domain, name), sums)| (range_name(context.labels, domain, name), range_style(style), sums);
+    let named =
+        |((style, domain, name), sums)| (range_name(context.labels, domain, name), range_style(style), sums);
     let mut rows: Vec<(String, &str, Sums)> = groups.into_iter().map(named).collect();
     rows.sort_by(|(a, x, p), (b, y, q)| {
         q.projected.total_ns.cmp(&p.projected.total_ns).then_with(|| (a, x).cmp(&(b, y)))
     });
     for (name, style, mut sums) in rows {
         let count = sums.projected.count;
-        let average = |total: u64| one_decimal(total as f64 / count as f64);
+        let average = |total: u64| ratio(u128::from(total), u128::from(count), 1);
         let mut row = vec![
             Cell::Text(name),
             style.into(),
@@ -151,8 +162,20 @@ fn summary(view: &Named, context: &Context) -> Result<Table> {
 
 fn trace(view: &Named, context: &Context) -> Result<Table> {
     let columns = [
-        "Name", "Projected Start (ns)", "Projected Duration (ns)", "Orig Start (ns)", "Orig Duration (ns)", "Style",
-        "PID", "TID", "NumGPUOps", "Lvl", "NumChild", "RangeId", "ParentId", "RangeStack",
+        "Name",
+        "Projected Start (ns)",
+        "Projected Duration (ns)",
+        "Orig Start (ns)",
+        "Orig Duration (ns)",
+        "Style",
+        "PID",
+        "TID",
+        "NumGPUOps",
+        "Lvl",
+        "NumChild",
+        "RangeId",
+        "ParentId",
+        "RangeStack",
     ];
     let mut table = view.mixed(&columns, &["Name", "Style", "RangeStack"]);
     let clock = Clock::new(context.frames);
@@ -190,8 +213,19 @@ struct Kernels {
 
 fn kernels(view: &Named, context: &Context) -> Result<Table> {
     let columns = [
-        "NVTX Range", "Style", "PID", "TID", "NVTX Inst", "Kern Inst", "Total Time (ns)", "Avg (ns)", "Med (ns)",
-        "Min (ns)", "Max (ns)", "StdDev (ns)", "Kernel Name",
+        "NVTX Range",
+        "Style",
+        "PID",
+        "TID",
+        "NVTX Inst",
+        "Kern Inst",
+        "Total Time (ns)",
+        "Avg (ns)",
+        "Med (ns)",
+        "Min (ns)",
+        "Max (ns)",
+        "StdDev (ns)",
+        "Kernel Name",
     ];
     let mut table = view.mixed(&columns, &["NVTX Range", "Style", "Kernel Name"]);
     let (labels, style) = (context.labels, KernelName::of(context));

@@ -3,7 +3,7 @@
 //! CUPTI records migrations as unified memory events with an address; nsys has them as copies, whose address is not
 //! kept. Both are counted; migrations without an address share the row of no address.
 
-use super::named::{Named, megabytes};
+use super::named::{MB, Named, ratio, throughput};
 use super::words::MIGRATIONS;
 use crate::error::{Error, Result};
 use crate::render::table::{Cell, Table};
@@ -94,13 +94,6 @@ impl Page {
         self.timed_bytes += other.timed_bytes;
         self.timed_ns += other.timed_ns;
     }
-
-    fn throughput(&self) -> Cell {
-        if self.timed_ns == 0 {
-            return Cell::Null;
-        }
-        Cell::Fixed(self.timed_bytes as f64 * 1000.0 / self.timed_ns as f64, 3)
-    }
 }
 
 type Pages = HashMap<Option<u64>, Page>;
@@ -163,8 +156,12 @@ fn rows(context: &Context) -> Result<usize> {
 /// The addresses with most bytes moved, then with most faults.
 fn by_address(view: &Named, context: &Context) -> Result<Table> {
     let columns = [
-        "Virtual Address", "HtoD Migration Size (MB)", "DtoH Migration Size (MB)", "CPU Page Faults",
-        "GPU Page Faults", "Migration Throughput (MB/s)",
+        "Virtual Address",
+        "HtoD Migration Size (MB)",
+        "DtoH Migration Size (MB)",
+        "CPU Page Faults",
+        "GPU Page Faults",
+        "Migration Throughput (MB/s)",
     ];
     let mut table = view.mixed(&columns, &["Virtual Address"]);
     let limit = rows(context)?;
@@ -176,11 +173,11 @@ fn by_address(view: &Named, context: &Context) -> Result<Table> {
     for (at, page) in pages.into_iter().take(limit) {
         table.rows.push(vec![
             address(at),
-            megabytes(page.to_device as f64),
-            megabytes(page.to_host as f64),
+            ratio(page.to_device, MB, 3),
+            ratio(page.to_host, MB, 3),
             Cell::int(page.cpu_faults),
             Cell::int(page.gpu_faults),
-            page.throughput(),
+            throughput(page.timed_bytes, page.timed_ns),
         ]);
     }
     Ok(table)
@@ -189,8 +186,12 @@ fn by_address(view: &Named, context: &Context) -> Result<Table> {
 /// One row, or none if unified memory did nothing.
 fn totals(view: &Named, context: &Context) -> Result<Table> {
     let columns = [
-        "Total HtoD Migration Size (MB)", "Total DtoH Migration Size (MB)", "Total CPU Page Faults",
-        "Total GPU Page Faults", "Minimum Virtual Address", "Maximum Virtual Address",
+        "Total HtoD Migration Size (MB)",
+        "Total DtoH Migration Size (MB)",
+        "Total CPU Page Faults",
+        "Total GPU Page Faults",
+        "Minimum Virtual Address",
+        "Maximum Virtual Address",
     ];
     let mut table = view.mixed(&columns, &["Minimum Virtual Address", "Maximum Virtual Address"]);
     let pages = pages(context)?;
@@ -201,8 +202,8 @@ fn totals(view: &Named, context: &Context) -> Result<Table> {
     pages.values().for_each(|page| all.merge(page));
     let addresses = || pages.keys().copied().flatten();
     table.rows.push(vec![
-        megabytes(all.to_device as f64),
-        megabytes(all.to_host as f64),
+        ratio(all.to_device, MB, 3),
+        ratio(all.to_host, MB, 3),
         Cell::int(all.cpu_faults),
         Cell::int(all.gpu_faults),
         address(addresses().min()),
