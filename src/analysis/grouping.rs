@@ -157,6 +157,19 @@ pub fn api_by_process(
     Ok((all.into_parts(), invalid))
 }
 
+/// OpenMP regions summed by kind, nested ones included, as nvprof sums them.
+///
+/// # Errors
+/// A part of a file that cannot be read.
+pub fn openmp_summary(labels: &Labels, filter: &Filter) -> Result<Summary> {
+    let mut all = ByText::new();
+    let regions =
+        totals(labels.frames(), &tables::OPENMP, Some("kind"), Split::default(), Wanted::default(), filter)?;
+    all.add(regions, |kind| operation::openmp_name(kind).to_owned());
+    let invalid = all.invalid;
+    Ok(joined(labels, all.into_parts(), invalid))
+}
+
 fn joined(labels: &Labels, parts: Vec<(Place, Summary)>, invalid: u64) -> Summary {
     let mut all = Summary { rows: Vec::new(), invalid };
     for (place, summary) in parts {

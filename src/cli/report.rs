@@ -236,7 +236,7 @@ impl<'a> Plan<'a> {
                     tables.extend(api.then_some(&tables::API));
                     tables.extend(openacc.then_some(&tables::OPENACC));
                     if g && api {
-                        tables.extend([&tables::UVM, &tables::RANGE]);
+                        tables.extend([&tables::UVM, &tables::RANGE, &tables::OPENMP]);
                     }
                     Need::totals(&tables)
                 }

@@ -22,3 +22,16 @@ pub fn memcpy_name(kind: u32) -> &'static str {
         _ => "[CUDA memcpy]",
     }
 }
+
+/// An OpenMP region, by `CUpti_OpenMpEventKind`, in nvprof's words.
+pub fn openmp_name(kind: u32) -> &'static str {
+    match kind {
+        1 => "omp_parallel",
+        2 => "omp_task",
+        3 => "omp_thread",
+        4 => "omp_idle",
+        5 => "omp_wait_barrier",
+        6 => "omp_wait_taskwait",
+        _ => "omp_unknown",
+    }
+}

@@ -159,12 +159,10 @@ impl Tally {
         let Tally { table, rows, unusable, .. } = self;
         let path = path.display();
         if let Some(failure) = self.failure {
-            sink.note(
-                "unreadable-rows",
-                format!(
-                    "{path}: table {table} can be read up to row {rows} only: {failure}; copy or export it again"
-                ),
-            );
+            let how_far =
+                if rows == 0 { "cannot be read".to_owned() } else { format!("can be read to row {rows} only") };
+            let text = format!("{path}: table {table} {how_far}: {failure}; copy or export it again");
+            sink.note("unreadable-rows", text);
         }
         if unusable > 0 {
             let first = self.first_rowid.map_or(String::new(), |id| format!(", the first has rowid {id}"));

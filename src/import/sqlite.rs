@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::trace::sink::Sink;
 use rusqlite::{Connection, OpenFlags};
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 /// Opens a database that nothing may write to. `immutable=1` also keeps SQLite from creating `-wal` and `-shm` files
@@ -52,6 +52,7 @@ pub fn open_any(path: &Path, sink: &mut Sink) -> Result<Database> {
     if magic != GZIP_MAGIC {
         note_log(path, sink);
         let bytes = file.metadata().map(|m| m.len()).unwrap_or(0);
+        note_cut(path, &mut file, bytes, sink);
         return Ok(Database { connection: open(path)?, on_disk: true, bytes });
     }
     from_bytes(path, unpack(path, (&magic[..]).chain(file), sink)?)
@@ -134,6 +135,25 @@ fn texts(db: &Connection, sql: &str, parameters: &[&str]) -> (Vec<String>, Optio
     };
     let failure = read().err();
     (names, failure)
+}
+
+/// Notes that a file is shorter than its header says: what is missing need not be anything that is looked at.
+fn note_cut(path: &Path, file: &mut File, bytes: u64, sink: &mut Sink) {
+    let mut header = [0; 100];
+    if file.seek(SeekFrom::Start(0)).and_then(|_| file.read_exact(&mut header)).is_err() {
+        return;
+    }
+    let word = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+    let page_bytes = match u64::from(word(16) >> 16) {
+        1 => 65_536,
+        bytes => bytes,
+    };
+    // Writers before SQLite 3.7 left the number of pages as it was; the change counter was noted with it since.
+    let expected = u64::from(word(28)) * page_bytes;
+    if word(24) == word(92) && expected > bytes {
+        let path = path.display();
+        sink.note("cut-off-file", format!("{path}: cut off: {bytes} of {expected} bytes are there; copy it again"));
+    }
 }
 
 /// Notes changes that a writer has left in a log beside the database: reading them would mean writing to it.

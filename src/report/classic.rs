@@ -146,6 +146,12 @@ fn summary(
         };
         sections.push(section.of(openacc_rows.total_ns()));
     }
+    let openmp_rows =
+        if openacc && gpu && api { grouping::openmp_summary(labels, filter)? } else { Summary::default() };
+    let shown_openmp = request.order.apply(&openmp_rows);
+    if !shown_openmp.is_empty() {
+        sections.push(Section::openmp(&shown_openmp, true).of(openmp_rows.total_ns()));
+    }
     let with_extras = gpu && api;
     let unified = with_extras && labels.frames().rows(&tables::UVM) > 0;
     let ranges = if with_extras { nvtx_sections::sections(labels, filter)? } else { Vec::new() };

@@ -137,7 +137,7 @@ impl<'c, 's> Converter<'c, 's> {
         let (_, Value::Text(name)) = name else { return };
         match event.name {
             Value::Text(b"thread_name") => self.threads.name(event, unescape(name).into_owned()),
-            // TensorFlow's lanes: `/job:localhost/replica:0/task:0/device:GPU:0 Compute`, `/gpu:0/stream:all Compute`.
+            // TensorFlow's lanes: `/job:localhost/task:0/device:GPU:0 Compute`, `/gpu:0/stream:all Tensors`.
             Value::Text(b"process_name") => {
                 let is_lane =
                     name.starts_with(b"/") && (name.ends_with(b" Compute") || name.ends_with(b" Tensors"));

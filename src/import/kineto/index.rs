@@ -102,6 +102,7 @@ struct Masks {
 
 impl Masks {
     #[cfg(target_arch = "x86_64")]
+    #[allow(unsafe_code, reason = "calling a function that names SSE2 needs it; see SAFETY")]
     #[inline]
     fn of(block: &[u8; BLOCK]) -> Masks {
         // SAFETY: every x86-64 has SSE2 (System V ABI, AMD64 supplement, 1.1), and nothing else is asked for.

@@ -27,14 +27,14 @@ pub fn end(path: &Path, sink: &mut Sink, tallies: &Tallies, end: End, failure: O
         sink.note("damaged", format!("{path}: {what} ({reason}); what came before is read, {events} events"));
     }
     match end {
-        End::Cut(byte, Some(item)) => sink.note(
-            "cut-off",
-            format!("{path}: cut off at byte {byte} of the text, inside an item that begins at byte {item}; {events} whole events read"),
-        ),
-        End::Cut(byte, None) => sink.note(
-            "cut-off",
-            format!("{path}: cut off at byte {byte} of the text, without the closing bracket; {events} whole events read"),
-        ),
+        End::Cut(byte, item) => {
+            let place = match item {
+                Some(item) => format!("inside an item that begins at byte {item}"),
+                None => "without the closing bracket".to_owned(),
+            };
+            let what = format!("cut off at byte {byte} of the text, {place}; {events} whole events read");
+            sink.note("cut-off", format!("{path}: {what}"));
+        }
         End::Closed(byte) if rest > 0 => sink.note(
             "trailing-text",
             format!("{path}: {rest} bytes behind the end of the trace at byte {byte} of the text are not read"),

@@ -1,7 +1,7 @@
 //! Whether a file is a trace, by its first 64 KiB of text.
 
-/// Whether text that begins like this is a trace, or another tool's JSON that is refused by name. `goes_on`: there is
-/// more of it.
+/// Whether text that begins like this is a trace, or another tool's JSON that is refused by name. `goes_on`: there
+/// is more of it.
 ///
 /// Metadata may fill more than the head before the first telling key, so an object that goes on without one is
 /// taken; reading it to its end will tell. One that ends without is not: `package.json` beside traces is nobody's.

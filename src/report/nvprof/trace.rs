@@ -6,6 +6,7 @@ use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 
 use crate::analysis::activity::{ApiCall, GpuActivity, What};
+use crate::cupti::operation;
 
 use super::fmt;
 use super::listing::{Cell, Column, Listing, Name, Row};
@@ -155,7 +156,7 @@ fn gpu_row<'a>(row: &GpuActivity, labels: &'a dyn Labels, origin_ns: i64) -> Row
             0 => Name::Plain(labels.kernel(*shape)),
             id => Name::Kernel(labels.kernel(*shape), id),
         },
-        What::Memcpy { kind, .. } => Name::Plain(memcpy_name(*kind)),
+        What::Memcpy { kind, .. } => Name::Plain(operation::memcpy_name(*kind)),
         What::Memset { .. } => Name::Plain("[CUDA memset]"),
         What::Uvm { kind, .. } => Name::Plain(uvm_name(*kind)),
     };
@@ -234,26 +235,6 @@ fn uvm_cells<'a>(listed: Row<'a>, row: &GpuActivity, origin_ns: i64) -> Row<'a> 
         .with(Column::Device, place)
         .with(Column::UnifiedMemory, what)
         .with(Column::VirtualAddress, Cell::Address(address))
-}
-
-/// What nvprof calls a copy, by `CUpti_ActivityMemcpyKind`; 11 to 13 are migrations as nsys records them.
-pub fn memcpy_name(kind: u32) -> &'static str {
-    match kind {
-        1 => "[CUDA memcpy HtoD]",
-        2 => "[CUDA memcpy DtoH]",
-        3 => "[CUDA memcpy HtoA]",
-        4 => "[CUDA memcpy AtoH]",
-        5 => "[CUDA memcpy AtoA]",
-        6 => "[CUDA memcpy AtoD]",
-        7 => "[CUDA memcpy DtoA]",
-        8 => "[CUDA memcpy DtoD]",
-        9 => "[CUDA memcpy HtoH]",
-        10 => "[CUDA memcpy PtoP]",
-        11 => "[Unified Memory Memcpy HtoD]",
-        12 => "[Unified Memory Memcpy DtoH]",
-        13 => "[Unified Memory Memcpy DtoD]",
-        _ => "[CUDA memcpy]",
-    }
 }
 
 /// What nvprof calls an event of unified memory, by `CUpti_ActivityUnifiedMemoryCounterKind`. The last three names
