@@ -6,7 +6,7 @@
 use crate::Result;
 use crate::recording::{CALLS, PID, Recording};
 use parquet::column::reader::get_typed_column_reader;
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::data_type::{ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use std::collections::HashMap;
 use std::fs::File;
@@ -54,7 +54,8 @@ struct Known {
 /// Copies all rows of the file at `path` into `to`.
 pub fn convert(path: &Path, to: &mut Recording) -> Result {
     let file = SerializedFileReader::new(File::open(path)?)?;
-    let mut known: HashMap<(ByteArray, ByteArray), Known> = HashMap::new();
+    let mut known: HashMap<Vec<u8>, Known> = HashMap::new();
+    let mut key = Vec::new();
     for g in 0..file.num_row_groups() {
         let group = file.get_row_group(g)?;
         let group = group.as_ref();
@@ -72,12 +73,15 @@ pub fn convert(path: &Path, to: &mut Recording) -> Result {
             let device = devices[i].unwrap_or(0) as u32;
             let (context, stream) = (device + 1, streams[i].unwrap_or(0) as u32);
             let bytes = sizes[i].unwrap_or(0);
-            let key = (kind.clone(), name.clone());
+            key.clear();
+            key.extend_from_slice(kind.data());
+            key.extend_from_slice(name.data());
             let at = match known.get(&key) {
                 Some(at) => *at,
                 None => {
                     let at = meet(to, kind.data(), name.data());
-                    *known.entry(key).or_insert(at)
+                    known.insert(key.clone(), at);
+                    at
                 }
             };
             match kind.data() {

@@ -2,7 +2,7 @@
 //!
 //! One thread unpacks (`unpack`). This one finds the structure of the text (`index`), walks it event by event
 //! (`document`, `tape`, `event`) and makes rows (`convert`, `rows`). Other JSON may come here too, because a trace
-//! may say only after a megabyte of metadata what it is; what turns out to be another tool's file is refused by name.
+//! may say what it is only after a megabyte of metadata; what turns out to be another tool's is refused by name.
 
 mod args;
 mod codes;

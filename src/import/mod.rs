@@ -30,10 +30,13 @@ pub static IMPORTERS: &[&dyn Importer] =
 /// # Errors
 /// No reader knows the content: the error says what it is, if that much can be told, and what to do.
 pub fn choose(head: &Head) -> Result<&'static dyn Importer> {
-    match IMPORTERS.iter().find(|importer| importer.sniff(head)) {
-        Some(importer) => Ok(*importer),
-        None => Err(Error::at(&head.path, "not a trace that gpuprof can open")),
+    if let Some(importer) = IMPORTERS.iter().find(|importer| importer.sniff(head)) {
+        return Ok(*importer);
     }
+    Err(refuse::refusal(head).unwrap_or_else(|| {
+        Error::at(&head.path, "not a trace that gpuprof can open")
+            .remedy("`gpuprof info --formats` lists what it opens")
+    }))
 }
 
 /// Whether a file that cannot be used deserves a remark though nobody named it: it looks like a trace of some tool.
