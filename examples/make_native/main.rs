@@ -41,6 +41,9 @@ struct Args {
     /// GPUs of the made-up job
     #[arg(long, value_name = "N", default_value_t = 2)]
     devices: u32,
+    /// Rows of a frame: fewer when the collector had to write often
+    #[arg(long, value_name = "N", default_value_t = trace_format::frame::MAX_ROWS)]
+    rows_per_frame: usize,
     /// Print what a summary of the trace must say (four bytes of memory per record)
     #[arg(long)]
     lines: bool,
@@ -52,21 +55,19 @@ type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
 fn main() -> Result {
     let args = Args::parse();
     let lines = args.lines.then(Lines::default);
-    let lines = if let Some(path) = &args.parquet {
-        let mut to = Recording::create(&args.out, args.seed, &recording::BENCH, lines)?;
-        from_parquet::convert(path, &mut to)?;
-        to.finish()?
-    } else if args.sample {
-        let mut to = Recording::create(&args.out, args.seed, &sample::PROGRAM, lines)?;
-        sample::play(&mut to)?;
-        to.finish()?
-    } else {
-        let program = recording::Program { devices: args.devices.max(1), ..recording::BENCH };
-        let mut to = Recording::create(&args.out, args.seed, &program, lines)?;
-        synthetic::play(&mut to, args.records.unwrap_or(0), args.seed)?;
-        to.finish()?
+    let program = match args.sample {
+        true => sample::PROGRAM,
+        false => recording::Program { devices: args.devices.max(1), ..recording::BENCH },
     };
-    if let Some(mut lines) = lines {
+    let mut to = Recording::create(&args.out, args.seed, &program, args.rows_per_frame, lines)?;
+    if let Some(path) = &args.parquet {
+        from_parquet::convert(path, &mut to)?;
+    } else if args.sample {
+        sample::play(&mut to)?;
+    } else {
+        synthetic::play(&mut to, args.records.unwrap_or(0), args.seed)?;
+    }
+    if let Some(mut lines) = to.finish()? {
         lines.print(&mut std::io::stdout().lock())?;
     }
     Ok(())

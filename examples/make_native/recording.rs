@@ -7,7 +7,6 @@ use serde_json::json;
 use std::collections::HashMap;
 use std::fs::File;
 use std::path::Path;
-use trace_format::frame::MAX_ROWS;
 use trace_format::header::FileHeader;
 use trace_format::schema::RowBuilder;
 use trace_format::tables::{
@@ -125,12 +124,19 @@ pub struct Recording {
     fills: tables::memset::MemsetBuilder,
     calls: tables::api::ApiBuilder,
     devices: u32,
+    rows_per_frame: usize,
     /// What a summary must say, where that is asked for.
     pub lines: Option<Lines>,
 }
 
 impl Recording {
-    pub fn create(path: &Path, seed: u64, program: &Program, lines: Option<Lines>) -> Result<Recording> {
+    pub fn create(
+        path: &Path,
+        seed: u64,
+        program: &Program,
+        rows_per_frame: usize,
+        lines: Option<Lines>,
+    ) -> Result<Recording> {
         let mut random = Random(seed);
         let (a, b) = (random.next().to_le_bytes(), random.next().to_le_bytes());
         let file_id = std::array::from_fn(|i| if i < 8 { a[i] } else { b[i - 8] });
@@ -146,6 +152,7 @@ impl Recording {
             fills: Default::default(),
             calls: Default::default(),
             devices: program.devices,
+            rows_per_frame,
             lines,
         };
         to.introduce(program)?;
@@ -220,7 +227,7 @@ impl Recording {
 
     pub fn kernel(&mut self, row: KernelRow) -> Result {
         self.kernels.push(row);
-        if self.kernels.len() >= MAX_ROWS {
+        if self.kernels.len() >= self.rows_per_frame {
             self.write_definitions()?;
             self.writer.write_batch(&self.kernels.take())?;
         }
@@ -229,7 +236,7 @@ impl Recording {
 
     pub fn copy(&mut self, row: MemcpyRow) -> Result {
         self.copies.push(row);
-        if self.copies.len() >= MAX_ROWS {
+        if self.copies.len() >= self.rows_per_frame {
             self.writer.write_batch(&self.copies.take())?;
         }
         Ok(())
@@ -237,7 +244,7 @@ impl Recording {
 
     pub fn fill(&mut self, row: MemsetRow) -> Result {
         self.fills.push(row);
-        if self.fills.len() >= MAX_ROWS {
+        if self.fills.len() >= self.rows_per_frame {
             self.writer.write_batch(&self.fills.take())?;
         }
         Ok(())
@@ -245,7 +252,7 @@ impl Recording {
 
     pub fn call(&mut self, row: ApiRow) -> Result {
         self.calls.push(row);
-        if self.calls.len() >= MAX_ROWS {
+        if self.calls.len() >= self.rows_per_frame {
             self.write_definitions()?;
             self.writer.write_batch(&self.calls.take())?;
         }

@@ -153,7 +153,7 @@ impl Player<'_> {
 
     fn copy(&mut self, to_device: bool, bytes: i64) -> Result {
         // A copy from pageable memory returns when it is done, one to it too.
-        let length = 900 + bytes / 11;
+        let length = (900.0 + self.random.log_normal(bytes as f64 / 11.0, 0.02)) as i64;
         let correlation = self.correlation + 1;
         let begin_ns = self.now_ns + 2_000;
         let start_ns = self.run(begin_ns, length);
@@ -176,8 +176,9 @@ impl Player<'_> {
     }
 
     fn fill(&mut self, bytes: i64) -> Result {
-        let launched_ns = self.call("cudaMemsetAsync", 3_900)?;
-        let length = 900 + bytes / 1_250;
+        let length = self.random.log_normal(3_900.0, 0.3) as i64;
+        let launched_ns = self.call("cudaMemsetAsync", length)?;
+        let length = (900.0 + self.random.log_normal(bytes as f64 / 1_250.0, 0.01)) as i64;
         let start_ns = self.run(launched_ns, length);
         let (duration_ns, correlation) = (Some(length), self.correlation);
         self.to.fill(MemsetRow {

@@ -3,19 +3,22 @@
 use crate::error::Result;
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
-use crate::trace::sink::Note;
+use crate::trace::sink::{Need, Note};
 use trace_format::schema::TableSpec;
 use trace_format::tables;
 
-/// Records without valid times, per table that was read; recorded losses; processes without kernels among several.
+/// Records without valid times in the tables that `need` wants; recorded losses; processes without kernels among
+/// several. Cheap after the answer was made with the same filter: its passes have counted such records already.
 ///
 /// # Errors
 /// A part of a file that cannot be read.
-pub fn notes(frames: &Frames, filter: &Filter) -> Result<Vec<Note>> {
+pub fn notes(frames: &Frames, filter: &Filter, need: &Need) -> Result<Vec<Note>> {
     let mut notes = Vec::new();
+    let without_times =
+        |table| if need.wants(table) { rows_without_times(frames, table, filter) } else { Ok(0) };
     let mut invalid = 0;
     for table in [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET] {
-        invalid += count_nulls(frames, table, filter)?;
+        invalid += without_times(table)?;
     }
     if invalid > 0 {
         notes.push(Note {
@@ -26,7 +29,7 @@ pub fn notes(frames: &Frames, filter: &Filter) -> Result<Vec<Note>> {
             ),
         });
     }
-    let calls = count_nulls(frames, &tables::API, filter)?;
+    let calls = without_times(&tables::API)?;
     if calls > 0 {
         let text = format!("{calls} API records have invalid timestamps; they are in no sum");
         notes.push(Note { code: "invalid-timestamps", text });
@@ -36,23 +39,14 @@ pub fn notes(frames: &Frames, filter: &Filter) -> Result<Vec<Note>> {
     Ok(notes)
 }
 
-fn count_nulls(frames: &Frames, table: &'static TableSpec, filter: &Filter) -> Result<u64> {
+fn rows_without_times(frames: &Frames, table: &'static TableSpec, filter: &Filter) -> Result<u64> {
     if frames.rows(table) == 0 {
         return Ok(0);
     }
-    frames.fold(
-        table,
-        &["duration_ns"],
-        filter,
-        || 0,
-        |count: &mut u64, batch| {
-            let durations = batch.i64("duration_ns");
-            if durations.all_valid().is_none() {
-                batch.for_each_row(|i| *count += u64::from(durations.get(i).is_none()));
-            }
-        },
-        |a, b| *a += b,
-    )
+    if filter.rows_without_times(table).is_none() {
+        frames.fold(table, &["duration_ns"], filter, || (), |_, _| {}, |_, _| {})?;
+    }
+    Ok(filter.rows_without_times(table).unwrap_or(0))
 }
 
 /// Why records are missing, by `loss.cause`.

@@ -3,7 +3,7 @@
 /// Which of the costlier figures a caller wants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Keep every duration, for medians and percentiles: four bytes each.
+    /// For medians, percentiles and the standard deviation: keep every duration, four bytes each, and their squares.
     pub quantiles: bool,
 }
 
@@ -78,7 +78,7 @@ pub struct Stats {
     pub min_ns: i64,
     /// The largest.
     pub max_ns: i64,
-    /// Sum of squares; exact for any set whose squares fit, saturating beyond.
+    /// Sum of squares, if quantiles are wanted; exact for any set whose squares fit, saturating beyond.
     pub sum_squares: u128,
     /// The durations themselves, if quantiles are wanted.
     pub durations: Durations,
@@ -106,8 +106,8 @@ impl Stats {
         self.total_ns += u128::from(unsigned);
         self.min_ns = self.min_ns.min(ns);
         self.max_ns = self.max_ns.max(ns);
-        self.sum_squares = self.sum_squares.saturating_add(u128::from(unsigned) * u128::from(unsigned));
         if wanted.quantiles {
+            self.sum_squares = self.sum_squares.saturating_add(u128::from(unsigned) * u128::from(unsigned));
             self.durations.push(ns);
         }
     }
@@ -132,7 +132,7 @@ impl Stats {
         if self.count == 0 { 0.0 } else { self.total_ns as f64 / self.count as f64 }
     }
 
-    /// The sample standard deviation (n - 1); 0 for one duration, as nsys prints it. The sums are exact, so the
+    /// The sample standard deviation (n - 1), if quantiles were wanted; 0 for one duration, as nsys prints it. The sums are exact, so the
     /// result does not depend on the order of the durations.
     pub fn sample_stddev_ns(&self) -> f64 {
         if self.count < 2 {

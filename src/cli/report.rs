@@ -326,7 +326,7 @@ impl<'a> Plan<'a> {
 
     fn notes(&self, frames: &Frames, filter: &Filter) -> Result<Vec<crate::trace::sink::Note>> {
         let mut notes = frames.all_notes();
-        notes.extend(crate::analysis::partial::notes(frames, filter)?);
+        notes.extend(crate::analysis::partial::notes(frames, filter, &self.need(false)?)?);
         Ok(notes)
     }
 }

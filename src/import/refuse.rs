@@ -70,6 +70,11 @@ static REFUSALS: &[Refusal] = &[
         remedy: EXPORT,
     },
     Refusal {
+        is: |head| matches!(head.text.trim_ascii_start().first(), Some(b'{' | b'[')),
+        what: "JSON without trace events",
+        remedy: "PyTorch traces have a list `traceEvents`; they are written by `prof.export_chrome_trace(FILE)`",
+    },
+    Refusal {
         is: |head| has_extension(head, &["nsys-rep", "qdrep"]),
         what: "a Nsight Systems report, whose format is not published",
         remedy: EXPORT,

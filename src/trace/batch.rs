@@ -78,6 +78,17 @@ impl Batch {
         }
     }
 
+    /// Number of selected rows that are null in column `name`, which holds `i64`.
+    pub fn null_rows(&self, name: &str) -> u64 {
+        let column = self.i64(name);
+        if column.all_valid().is_some() {
+            return 0;
+        }
+        let mut nulls = 0;
+        self.for_each_row(|i| nulls += u64::from(column.get(i).is_none()));
+        nulls
+    }
+
     /// Number of selected rows.
     pub fn selected_rows(&self) -> usize {
         self.selected.as_ref().map_or(self.rows, Vec::len)

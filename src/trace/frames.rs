@@ -11,7 +11,7 @@ use crate::import::{self, Head};
 use polars::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use trace_format::schema::{TableSpec, Unit};
 use trace_format::tables::{self, DeviceRow};
 
@@ -255,6 +255,8 @@ impl Frames {
         wanted.dedup();
         let parts: Vec<&Part> = self.parts.iter().filter(|part| part.table() == table).collect();
         let next = AtomicUsize::new(0);
+        let with_times = wanted.contains(&"duration_ns") && table.column_index("duration_ns").is_some();
+        let without_times = AtomicU64::new(0);
         let results: Mutex<Vec<Result<A>>> = Mutex::new(Vec::new());
         let work = || {
             let mut buffer = Vec::new();
@@ -262,7 +264,12 @@ impl Frames {
             let outcome = loop {
                 let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) else { break Ok(accumulated) };
                 match self.decode(part, &wanted, filter, &mut buffer) {
-                    Ok(Some(batch)) => step(&mut accumulated, &batch),
+                    Ok(Some(batch)) => {
+                        if with_times {
+                            without_times.fetch_add(batch.null_rows("duration_ns"), Ordering::Relaxed);
+                        }
+                        step(&mut accumulated, &batch);
+                    }
                     Ok(None) => {}
                     Err(error) => {
                         next.store(parts.len(), Ordering::Relaxed);
@@ -287,6 +294,9 @@ impl Frames {
                 None => merged = Some(one),
                 Some(all) => merge(all, one),
             }
+        }
+        if with_times {
+            filter.found_without_times(table, without_times.into_inner());
         }
         Ok(merged.unwrap_or_else(make))
     }

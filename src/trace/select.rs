@@ -4,8 +4,8 @@ use super::batch::Batch;
 use super::frames::Frames;
 use crate::error::Result;
 use regex::Regex;
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Arc, Mutex};
 use trace_format::schema::TableSpec;
 use trace_format::tables;
 
@@ -67,6 +67,9 @@ pub struct Filter {
     in_range: Option<Arc<HashSet<Launch>>>,
     /// Launches of selected GPU work, which select the API calls; `None`: API calls are not restricted so.
     launched: Option<Arc<HashSet<Launch>>>,
+    /// Selected rows without valid times by table number, for the tables whose durations have been read with this
+    /// filter: who wants to know afterwards need not read them again.
+    without_times: Arc<Mutex<BTreeMap<u16, u64>>>,
 }
 
 impl Filter {
@@ -127,6 +130,8 @@ impl Filter {
             }
             filter.launched = Some(Arc::new(launched));
         }
+        // What was found while the filter was half made is not about it.
+        filter.without_times = Arc::default();
         Ok(filter)
     }
 
@@ -140,7 +145,17 @@ impl Filter {
         let taken = self.takes_process(process);
         let mut only = vec![false; process as usize + 1];
         only[process as usize] = taken;
-        Filter { process: only, ..self.clone() }
+        Filter { process: only, without_times: Arc::default(), ..self.clone() }
+    }
+
+    /// Selected rows of `table` without valid times, if their durations have been read with this filter.
+    pub fn rows_without_times(&self, table: &TableSpec) -> Option<u64> {
+        self.without_times.lock().unwrap_or_else(|e| e.into_inner()).get(&table.id).copied()
+    }
+
+    /// Notes what [`Filter::rows_without_times`] gives.
+    pub(super) fn found_without_times(&self, table: &TableSpec, rows: u64) {
+        self.without_times.lock().unwrap_or_else(|e| e.into_inner()).insert(table.id, rows);
     }
 
     /// Whether rows of this process can be selected at all.

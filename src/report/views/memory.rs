@@ -4,9 +4,10 @@
 
 use super::lines::{Lines, QUANTILES};
 use super::named::{MB, Named, five_in, ratio};
-use super::words::{MEMSET, MIGRATIONS, memcpy_name};
+use super::words::{memcpy_name, migration_name};
 use crate::analysis::stats::Stats;
 use crate::analysis::totals;
+use crate::cupti::operation::MEMSET;
 use crate::error::Result;
 use crate::render::table::{Cell, Table};
 use crate::report::Context;
@@ -38,10 +39,6 @@ pub(super) static CUDA_GPU_MEM_SIZE_SUM: Named = Named {
 };
 
 const TABLES: &[&TableSpec] = &[&tables::MEMCPY, &tables::MEMSET, &tables::UVM];
-
-fn migration_name(kind: u32) -> Option<&'static str> {
-    MIGRATIONS.iter().find(|(_, uvm)| *uvm == kind).map(|(copy, _)| memcpy_name(*copy))
-}
 
 /// Name of the operation of a row with this `kind`; `None` for unified memory events that move nothing.
 fn operation(table: &TableSpec, kind: u32) -> Option<&'static str> {

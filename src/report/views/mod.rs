@@ -2,7 +2,7 @@
 //! one line in [`VIEWS`].
 
 use super::View;
-use crate::trace::sink::{Detail, Need};
+use crate::trace::sink::Need;
 use trace_format::tables;
 
 mod api;
@@ -56,12 +56,7 @@ const NVTX_NAME: &str = "nvtx-name";
 pub fn need(view: &dyn View, arguments: &[String]) -> Need {
     let mut need = view.need();
     if arguments.iter().any(|argument| argument == NVTX_NAME) {
-        for table in [&tables::API, &tables::RANGE] {
-            if !need.wants(table) {
-                need.tables.push(table);
-            }
-        }
-        need.detail = Detail::Full;
+        need.add(&Need { operators: true, ..Need::full(&[&tables::API, &tables::RANGE]) });
     }
     need
 }

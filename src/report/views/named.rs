@@ -7,6 +7,7 @@ use crate::render::table::{Cell, Heading, Table};
 use crate::trace::frames::Frames;
 use crate::trace::sink::{Detail, Need};
 use trace_format::schema::TableSpec;
+use trace_format::tables;
 
 /// A view as a value.
 pub struct Named {
@@ -40,10 +41,9 @@ impl View for Named {
     }
 
     fn need(&self) -> Need {
-        let mut need = Need::all();
-        need.tables = self.tables.to_vec();
-        need.detail = self.detail;
-        need
+        // PyTorch's operators are ranges too; who asks for ranges asks for them.
+        let operators = self.tables.contains(&&tables::RANGE);
+        Need { tables: self.tables.to_vec(), detail: self.detail, operators }
     }
 
     fn arguments(&self) -> &'static [&'static str] {

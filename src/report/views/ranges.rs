@@ -9,6 +9,7 @@ use crate::analysis::stats::Stats;
 use crate::error::Result;
 use crate::render::table::{Cell, Table};
 use crate::report::Context;
+use crate::trace::select::Filter;
 use crate::trace::sink::Detail;
 use hashbrown::{HashMap, HashSet};
 use trace_format::tables;
@@ -110,11 +111,21 @@ fn trace(view: &Named, context: &Context) -> Result<Table> {
     ];
     let mut table = view.mixed(&columns, &["Name", "RangeStack", "NameTree"]);
     let clock = Clock::new(context.frames);
-    let mut all = ranges(context.frames, context.filter)?;
-    all.retain(|range| range.style != START_END);
+    let nested = |filter: &Filter| -> Result<Vec<Range>> {
+        let mut all = ranges(context.frames, filter)?;
+        all.retain(|range| range.style != START_END);
+        Ok(all)
+    };
+    let all = nested(&Filter::everything())?;
+    // Both are in the same order, so one walk finds the selected ones.
+    let selected = nested(context.filter)?;
+    let mut selected = selected.iter().peekable();
     let nesting = nesting(&all);
     let numbers = numbers(&all);
     for (i, range) in all.iter().enumerate() {
+        if selected.next_if(|s| *s == range).is_none() {
+            continue;
+        }
         let Nesting { parent, level, children, children_ns } = nesting[i];
         let time = |ns: i64| clock.cell(context.frames, range.process, ns);
         let duration = range.duration_ns();

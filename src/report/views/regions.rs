@@ -5,7 +5,7 @@ use super::named::Named;
 use crate::analysis::activity::OpenaccRegion;
 use crate::analysis::labels::Labels;
 use crate::analysis::{listing, totals};
-use crate::cupti::codes;
+use crate::cupti::{codes, operation};
 use crate::error::Result;
 use crate::render::table::Table;
 use crate::report::Context;
@@ -34,14 +34,12 @@ pub(super) static OPENMP_SUM: Named = Named {
     make: openmp,
 };
 
-/// The word for a code, or the code.
-fn word(codes: &codes::Codes, code: u32) -> String {
-    codes::word(codes, code).map_or_else(|| format!("kind {code}"), str::to_owned)
-}
-
 /// `acc_enqueue_launch@nbody.cpp:101 (kernel)`: the file without its folders.
 fn region_name(labels: &Labels, region: &OpenaccRegion) -> String {
-    let mut name = format!("acc_{}", word(codes::OPENACC_EVENT_KIND, region.kind));
+    let mut name = match codes::word(codes::OPENACC_EVENT_KIND, region.kind) {
+        Some(word) => format!("acc_{word}"),
+        None => format!("acc_{}", region.kind),
+    };
     let path = labels.text(region.file);
     let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
     if region.file != 0 && !file.is_empty() {
@@ -70,7 +68,7 @@ fn openmp(view: &Named, context: &Context) -> Result<Table> {
     let split = totals::Split::default();
     let all = totals::totals(context.frames, &tables::OPENMP, Some("kind"), split, QUANTILES, context.filter)?;
     for group in all.groups {
-        lines.merge(vec![word(codes::OPENMP_EVENT_KIND, group.key)], group.stats);
+        lines.merge(vec![operation::openmp_name(group.key).to_owned()], group.stats);
     }
     Ok(lines.table(view, "Count", &["Name"]))
 }

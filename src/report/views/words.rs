@@ -55,12 +55,14 @@ pub(super) fn grid_and_block(labels: &Labels, shape: u32) -> [String; 2] {
     [triple(row.grid_x, row.grid_y, row.grid_z), triple(row.block_x, row.block_y, row.block_z)]
 }
 
-/// A fill.
-pub(super) const MEMSET: &str = "[CUDA memset]";
-
 /// `CUpti_ActivityMemcpyKind` of migrations as nsys records them, and `CUpti_ActivityUnifiedMemoryCounterKind` of the
 /// same as CUPTI does.
 pub(super) const MIGRATIONS: [(u32, u32); 3] = [(11, 1), (12, 2), (13, 8)];
+
+/// A migration of unified memory, by `CUpti_ActivityUnifiedMemoryCounterKind`; `None` for events that move nothing.
+pub(super) fn migration_name(kind: u32) -> Option<&'static str> {
+    MIGRATIONS.iter().find(|(_, event)| *event == kind).map(|(copy, _)| memcpy_name(*copy))
+}
 
 /// A copy, by `CUpti_ActivityMemcpyKind`, in the words that nsys has used since 2023; before, `HtoD` stood for
 /// `Host-to-Device`.
