@@ -68,10 +68,10 @@ impl ByText {
         ByText { rows: HashMap::new(), invalid: 0 }
     }
 
-    fn add(&mut self, totals: Totals, text: impl Fn(u32) -> String) {
+    fn add(&mut self, totals: Totals, place: impl Fn(Place) -> Place, text: impl Fn(u32) -> String) {
         self.invalid += totals.invalid;
         for group in totals.groups {
-            self.rows.entry((group.place, text(group.key))).or_default().merge(group.stats);
+            self.rows.entry((place(group.place), text(group.key))).or_default().merge(group.stats);
         }
     }
 
@@ -100,14 +100,20 @@ pub fn gpu_by_place(
 ) -> Result<(Vec<(Place, Summary)>, u64)> {
     let frames = labels.frames();
     let split = grouping.split;
+    // Grouped by device alone, the same GPU seen from two processes is one.
+    let by_device = split.device && !split.stream && !split.process;
+    let place = |place: Place| {
+        let (process, device) = frames.device_identity(place.process, place.device);
+        if by_device { Place { process, device, ..place } } else { place }
+    };
     let mut all = ByText::new();
     let kernels = totals(frames, &tables::KERNEL, Some("shape_id"), split, wanted, filter)?;
-    all.add(kernels, |shape| kernel_text(labels, grouping.name, shape));
+    all.add(kernels, place, |shape| kernel_text(labels, grouping.name, shape));
     let copies = totals(frames, &tables::MEMCPY, Some("kind"), split, wanted, filter)?;
     let named = |name: String| if grouping.name == ByName::No { String::new() } else { name };
-    all.add(copies, |kind| named(operation::memcpy_name(kind).to_owned()));
+    all.add(copies, place, |kind| named(operation::memcpy_name(kind).to_owned()));
     let fills = totals(frames, &tables::MEMSET, None, split, wanted, filter)?;
-    all.add(fills, |_| named(operation::MEMSET.to_owned()));
+    all.add(fills, place, |_| named(operation::MEMSET.to_owned()));
     let invalid = all.invalid;
     Ok((all.into_parts(), invalid))
 }
@@ -152,7 +158,7 @@ pub fn api_by_process(
     let split = Split { process: by_process, ..Split::default() };
     let mut all = ByText::new();
     let calls = totals(labels.frames(), &tables::API, Some("name_id"), split, wanted, filter)?;
-    all.add(calls, |name| labels.api(name).to_owned());
+    all.add(calls, |place| place, |name| labels.api(name).to_owned());
     let invalid = all.invalid;
     Ok((all.into_parts(), invalid))
 }
@@ -165,7 +171,7 @@ pub fn openmp_summary(labels: &Labels, filter: &Filter) -> Result<Summary> {
     let mut all = ByText::new();
     let regions =
         totals(labels.frames(), &tables::OPENMP, Some("kind"), Split::default(), Wanted::default(), filter)?;
-    all.add(regions, |kind| operation::openmp_name(kind).to_owned());
+    all.add(regions, |place| place, |kind| operation::openmp_name(kind).to_owned());
     let invalid = all.invalid;
     Ok(joined(labels, all.into_parts(), invalid))
 }

@@ -14,8 +14,7 @@ use trace_format::tables;
 /// A part of a file that cannot be read.
 pub fn notes(frames: &Frames, filter: &Filter, need: &Need) -> Result<Vec<Note>> {
     let mut notes = Vec::new();
-    let without_times =
-        |table| if need.wants(table) { rows_without_times(frames, table, filter) } else { Ok(0) };
+    let without_times = |table| if need.wants(table) { rows_without_times(frames, table, filter) } else { Ok(0) };
     let mut invalid = 0;
     for table in [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET] {
         invalid += without_times(table)?;

@@ -192,7 +192,9 @@ fn per_device(
     let grouping = Grouping { split: Split { device: true, ..Split::default() }, ..request.grouping };
     let (parts, _) = grouping::gpu_by_place(labels, grouping, Wanted::default(), filter)?;
     // Devices that did nothing are listed too, as nvprof does.
-    let mut places: Vec<(u32, u32)> = labels.frames().devices.iter().map(|(p, row)| (*p, row.device)).collect();
+    let frames = labels.frames();
+    let known = frames.devices.iter().map(|(process, row)| frames.device_identity(*process, row.device));
+    let mut places: Vec<(u32, u32)> = known.collect();
     places.extend(parts.iter().map(|(place, _)| (place.process, place.device)));
     places.retain(|(process, device)| filter.takes_process(*process) && *device != Place::ANY);
     places.sort_unstable();

@@ -69,6 +69,12 @@ impl Batch {
     accessor!(i64, i64, i64);
     accessor!(f64, f64, f64);
 
+    /// Row `i` of the byte string column `name`; `None` where it is null. For defining tables: it is slow.
+    pub fn bytes(&self, name: &str, i: usize) -> Option<Vec<u8>> {
+        let column = self.frame.column(name).ok()?;
+        column.as_materialized_series().binary().ok()?.get(i).map(<[u8]>::to_vec)
+    }
+
     /// Calls `each` with every selected row.
     #[inline]
     pub fn for_each_row(&self, mut each: impl FnMut(usize)) {

@@ -119,9 +119,14 @@ impl Frames {
     fn read_file(&mut self, path: &Path, need: &Need) -> Result<()> {
         let head = Head::read(path)?;
         if NativeFile::sniff(&head) {
-            let first = self.processes.len() as u32;
-            let native = NativeFile::open(path, first, &mut self.names, &mut self.shapes, &mut self.notes)?;
-            self.processes.push(Process { info: native.info.clone(), path: path.to_owned() });
+            let next = self.processes.len() as u32;
+            let mut native = NativeFile::open(path, next, &mut self.names, &mut self.shapes, &mut self.notes)?;
+            // Segments of a ring are one recording, so they are one process.
+            let known = native.run().and_then(|run| self.natives.iter().find(|other| other.run() == Some(run)));
+            match known.map(|other| other.process) {
+                Some(process) => native.process = process,
+                None => self.processes.push(Process { info: native.info.clone(), path: path.to_owned() }),
+            }
             let file = self.natives.len();
             for (frame, table) in native.frames() {
                 self.parts.push(Part::Native { file, frame, table });
@@ -129,7 +134,7 @@ impl Frames {
             self.files.push(OpenedFile {
                 path: path.to_owned(),
                 origin: native.origin.clone(),
-                processes: first..first + 1,
+                processes: native.process..native.process + 1,
             });
             self.natives.push(native);
             return Ok(());
@@ -365,7 +370,7 @@ impl Frames {
     fn collect_devices(&mut self) -> Result<()> {
         let mut devices = self.fold(
             &tables::DEVICE,
-            &["device", "name_id", "compute_major", "compute_minor", "multiprocessors", "memory_bytes"],
+            &["device", "name_id", "compute_major", "compute_minor", "multiprocessors", "memory_bytes", "uuid"],
             &Filter::everything(),
             Vec::new,
             |out: &mut Vec<(u32, DeviceRow)>, batch| {
@@ -380,6 +385,7 @@ impl Frames {
                         compute_minor: minor.get(i),
                         multiprocessors: sms.get(i),
                         memory_bytes: memory.get(i),
+                        uuid: batch.bytes("uuid", i),
                         ..Default::default()
                     };
                     out.push((batch.process, row));
@@ -396,6 +402,16 @@ impl Frames {
     /// The native files among the open ones.
     pub fn natives(&self) -> &[NativeFile] {
         &self.natives
+    }
+
+    /// The first process and index under which a GPU is known that `process` knows as `device`: one GPU has one UUID,
+    /// while under CUDA_VISIBLE_DEVICES every rank calls its own GPU 0. A GPU without a UUID is known by its process.
+    pub fn device_identity(&self, process: u32, device: u32) -> (u32, u32) {
+        let host = |p: u32| self.processes.get(p as usize).and_then(|p| p.info.host.as_deref());
+        let own = self.devices.iter().find(|(p, row)| (*p, row.device) == (process, device));
+        let Some(uuid) = own.and_then(|(_, row)| row.uuid.as_ref()) else { return (process, device) };
+        let same = |(p, row): &&(u32, DeviceRow)| row.uuid.as_ref() == Some(uuid) && host(*p) == host(process);
+        self.devices.iter().find(same).map_or((process, device), |(p, row)| (*p, row.device))
     }
 
     /// Name id of the device with this index in this process; 0 if unknown. A file with several processes may

@@ -185,6 +185,11 @@ impl NativeFile {
         &self.reader
     }
 
+    /// What all segments of one recording share; none for a trace in one file.
+    pub fn run(&self) -> Option<&str> {
+        self.reader.header().run.as_deref()
+    }
+
     /// What reading frames has found since the file was opened.
     pub fn late_notes(&self) -> Vec<Note> {
         let found = self.unreadable.lock().unwrap_or_else(|e| e.into_inner());
