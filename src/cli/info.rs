@@ -95,9 +95,9 @@ fn describe(frames: &Frames) -> Result<Document> {
     );
     for (ordinal, process) in frames.processes.iter().enumerate() {
         processes.rows.push(vec![
-            Cell::int(ordinal as i64),
-            Cell::opt(process.info.pid),
-            Cell::opt(process.info.rank),
+            Cell::id(ordinal as u64),
+            Cell::opt_id(process.info.pid),
+            Cell::opt_id(process.info.rank),
             Cell::opt(process.info.world_size),
             if process.info.unix_offset_ns.is_some() { "Unix" } else { "relative" }.into(),
             Cell::Text(process.path.display().to_string()),
@@ -121,8 +121,8 @@ fn describe(frames: &Frames) -> Result<Document> {
             _ => String::new(),
         };
         devices.rows.push(vec![
-            Cell::int(*process),
-            Cell::int(row.device),
+            Cell::id(*process),
+            Cell::id(row.device),
             Cell::Text(frames.names.text(row.name_id).into_owned()),
             Cell::Text(compute),
             Cell::opt(row.multiprocessors),

@@ -224,8 +224,8 @@ impl<'a> Plan<'a> {
     /// What has to be read, in how much detail.
     fn need(&self, nvtx_full: bool) -> Result<Need> {
         let mut need = Need::totals(&[]);
-        for (view, _) in &self.views {
-            need.add(&view.need());
+        for (view, arguments) in &self.views {
+            need.add(&report::views::need(*view, arguments));
         }
         if self.views.is_empty() {
             let gpu = [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET];
@@ -287,6 +287,15 @@ impl<'a> Plan<'a> {
         let failed = |e: io::Error| Error::output(&e);
         let machine = self.args.format.or(self.args.rows.percentiles.then_some(Format::Table));
         if self.views.is_empty() && machine.is_none() {
+            let listing = matches!(self.what, What::Trace { .. } | What::OpenaccTrace);
+            if listing && !self.args.rows.per_process {
+                // Everything is read before the first line is written, and the lines may not fit into memory.
+                let say = || self.notes(frames, filter).map(|notes| say(&notes));
+                let mut out = NotesFirst { out, say: Some(say) };
+                let shown = classic::write(&mut out, labels, filter, &self.request(), &mut Vec::new())?;
+                out.flush().map_err(failed)?;
+                return Ok(shown);
+            }
             // The table is made before anything is said: reading rows is what finds damage.
             let mut answer = Vec::new();
             let mut notes = Vec::new();
@@ -328,6 +337,25 @@ impl<'a> Plan<'a> {
         let mut notes = frames.all_notes();
         notes.extend(crate::analysis::partial::notes(frames, filter, &self.need(false)?)?);
         Ok(notes)
+    }
+}
+
+/// Says what is partial before the first byte of an answer that is written while it is made.
+struct NotesFirst<'a, F> {
+    out: &'a mut dyn Write,
+    say: Option<F>,
+}
+
+impl<F: FnOnce() -> Result<()>> Write for NotesFirst<'_, F> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(say) = self.say.take() {
+            say().map_err(|e| io::Error::other(e.to_string()))?;
+        }
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }
 

@@ -10,8 +10,10 @@ use std::io::{self, Write};
 pub enum Cell {
     /// Nothing: empty in CSV, null in JSON.
     Null,
-    /// An integer.
+    /// An integer that counts or measures.
     Int(i128),
+    /// An integer that names something: a pid, a stream, a correlation id. People get it without digit groups.
+    Id(u64),
     /// A number shown with this many decimals; machines get it with these decimals too, as nsys prints it.
     Fixed(f64, usize),
     /// Text.
@@ -35,10 +37,21 @@ impl Cell {
         value.map_or(Cell::Null, Cell::int)
     }
 
+    /// An id cell.
+    pub fn id(value: impl Into<u64>) -> Cell {
+        Cell::Id(value.into())
+    }
+
+    /// The id cell for `value`, or [`Cell::Null`].
+    pub fn opt_id(value: Option<impl Into<u64>>) -> Cell {
+        value.map_or(Cell::Null, Cell::id)
+    }
+
     fn plain(&self) -> String {
         match self {
             Cell::Null => String::new(),
             Cell::Int(v) => v.to_string(),
+            Cell::Id(v) => v.to_string(),
             Cell::Fixed(v, decimals) => format!("{v:.decimals$}"),
             Cell::Text(text) => text.clone(),
         }
@@ -52,6 +65,7 @@ impl Cell {
                 (_, Ok(v)) => v.into(),
                 _ => Value::String(v.to_string()),
             },
+            Cell::Id(v) => (*v).into(),
             Cell::Fixed(v, decimals) => {
                 format!("{v:.decimals$}").parse::<f64>().ok().map_or(Value::Null, Value::from)
             }

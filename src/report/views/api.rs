@@ -64,9 +64,9 @@ fn trace(view: &Named, context: &Context) -> Result<Table> {
             Cell::opt(call.duration_ns),
             context.labels.api(call.name).into(),
             Cell::opt(call.result),
-            Cell::int(call.correlation),
+            Cell::id(call.correlation),
             pid(context.frames, call.process),
-            Cell::int(call.tid),
+            Cell::id(call.tid),
             // No trace has the thread's priority but nsys's, and nothing follows from it.
             Cell::Null,
             thread.into(),

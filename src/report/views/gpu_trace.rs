@@ -78,7 +78,7 @@ fn trace(view: &Named, context: &Context) -> Result<Table> {
         let mut row = vec![
             clock.cell(context.frames, activity.process, activity.start_ns),
             Cell::opt(activity.duration_ns),
-            Cell::opt(Some(activity.correlation).filter(|&id| id != 0)),
+            Cell::opt_id(Some(activity.correlation).filter(|&id| id != 0)),
         ];
         row.extend(match activity.what {
             What::Kernel { shape } => launch_cells(context, shape),
@@ -91,11 +91,11 @@ fn trace(view: &Named, context: &Context) -> Result<Table> {
         };
         row.push(Cell::Text(device));
         row.extend(match green.get(&(activity.process, activity.context)) {
-            Some(&parent) => [Cell::int(parent), Cell::int(activity.context)],
+            Some(&parent) => [Cell::id(parent), Cell::id(activity.context)],
             None if matches!(activity.what, What::Uvm { .. }) => [Cell::Null, Cell::Null],
-            None => [Cell::int(activity.context), Cell::Null],
+            None => [Cell::id(activity.context), Cell::Null],
         });
-        row.push(Cell::int(activity.stream));
+        row.push(Cell::id(activity.stream));
         row.push(Cell::Text(range.map_or_else(|| name.to_owned(), |range| format!("{range}/{name}"))));
         table.rows.push(row);
     }

@@ -110,8 +110,8 @@ fn summary(view: &Named, context: &Context) -> Result<Table> {
     for ((process, tid, device, call, kernel), mut phases) in groups {
         let mut row = vec![
             pid(context.frames, process),
-            Cell::int(tid),
-            Cell::int(device),
+            Cell::id(tid),
+            Cell::id(device),
             Cell::int(phases.total.count),
             Cell::int(phases.queue.count),
         ];
@@ -163,8 +163,8 @@ fn trace(view: &Named, context: &Context) -> Result<Table> {
             Cell::int(launch.kernel_ns),
             Cell::int(launch.total_ns),
             pid(context.frames, process),
-            Cell::int(launch.call.tid),
-            Cell::int(launch.kernel.device),
+            Cell::id(launch.call.tid),
+            Cell::id(launch.kernel.device),
             labels.api(launch.call.name).into(),
             Cell::Text(grid),
             Cell::Text(block),

@@ -129,7 +129,7 @@ pub(super) fn five(stats: &mut Stats) -> [Cell; 5] {
 
 /// The process's pid.
 pub(super) fn pid(frames: &Frames, process: u32) -> Cell {
-    Cell::opt(frames.processes.get(process as usize).and_then(|p| p.info.pid))
+    Cell::opt_id(frames.processes.get(process as usize).and_then(|p| p.info.pid))
 }
 
 /// Turns the Unix times of listings back into what the trace says.

@@ -138,7 +138,7 @@ fn trace(view: &Named, context: &Context) -> Result<Table> {
             Cell::opt(duration.map(|ns| ns - children_ns)),
             text.as_str().into(),
             pid(context.frames, range.process),
-            Cell::int(range.tid),
+            Cell::id(range.tid),
             Cell::int(level),
             Cell::int(children),
             Cell::int(numbers[i]),
