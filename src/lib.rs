@@ -18,6 +18,9 @@
 //! Times are integer nanoseconds from the file to the last digit printed. Whatever is partial is said: readers
 //! leave [`trace::sink::Note`]s, which every command prints before its answer.
 
+// No input may panic, and only `main` ends the program.
+#![warn(clippy::panic, clippy::unwrap_used, clippy::exit)]
+
 pub mod analysis;
 pub mod cli;
 pub mod cupti;

@@ -49,7 +49,7 @@ fn kernel_name(i: u64) -> (String, String) {
     let plain = |name: String| (name.clone(), name);
     match i % 6 {
         0 => {
-            let (name, width) = (format!("{op}_kernel_{i}"), if i % 4 == 0 { 4 } else { 8 });
+            let (name, width) = (format!("{op}_kernel_{i}"), if i.is_multiple_of(4) { 4 } else { 8 });
             (
                 format!("_ZN2at6native{}ILi{width}EEEviPf", nested(&name)),
                 format!("void at::native::{name}<{width}>(int, float*)"),

@@ -109,15 +109,15 @@ impl Accumulator {
         let keys = key_column.map(|c| batch.u32(c));
         let by_process = split.process || split.device || split.stream;
         let base = Place { process: if by_process { batch.process } else { Place::ANY }, ..Place::ANYWHERE };
-        if !split.device && !split.stream && batch.selected.is_none() {
-            if let (Some(durations), Some(keys)) = (durations.all_valid(), keys.and_then(|k| k.all_valid())) {
-                let at = self.place(base);
-                let slots = &mut self.places[at].1;
-                for (&ns, &key) in durations.iter().zip(keys) {
-                    slots.slot(key).add(ns, wanted);
-                }
-                return;
+        let whole = !split.device && !split.stream && batch.selected.is_none();
+        let slices = durations.all_valid().zip(keys.and_then(|k| k.all_valid()));
+        if let Some((durations, keys)) = slices.filter(|_| whole) {
+            let at = self.place(base);
+            let slots = &mut self.places[at].1;
+            for (&ns, &key) in durations.iter().zip(keys) {
+                slots.slot(key).add(ns, wanted);
             }
+            return;
         }
         let at = |wanted: bool, column: &Col<'_, u32>, i: usize| {
             if wanted { column.get(i).unwrap_or(Place::ANY) } else { Place::ANY }

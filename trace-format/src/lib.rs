@@ -6,6 +6,9 @@
 //! frames to a file and [`read`] finds them again, whatever happened to the file in between. `FORMAT.md` beside this
 //! crate is generated from the same registry by [`format_md`].
 
+// Runs inside other people's programs: no input may panic.
+#![warn(clippy::panic, clippy::unwrap_used, clippy::exit)]
+
 pub mod columns;
 pub mod format_md;
 pub mod frame;
