@@ -41,6 +41,9 @@ struct Args {
     /// GPUs of the made-up job
     #[arg(long, value_name = "N", default_value_t = 2)]
     devices: u32,
+    /// Launch shapes of each made-up kernel
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    shapes: u32,
     /// Rows of a frame: fewer when the collector had to write often
     #[arg(long, value_name = "N", default_value_t = trace_format::frame::MAX_ROWS)]
     rows_per_frame: usize,
@@ -65,7 +68,7 @@ fn main() -> Result {
     } else if args.sample {
         sample::play(&mut to)?;
     } else {
-        synthetic::play(&mut to, args.records.unwrap_or(0), args.seed)?;
+        synthetic::play(&mut to, args.records.unwrap_or(0), args.seed, args.shapes)?;
     }
     if let Some(mut lines) = to.finish()? {
         lines.print(&mut std::io::stdout().lock())?;

@@ -3,7 +3,8 @@
 //! The mix is the one of the benchmark's Python generator: 52 % API calls (40 names), 40 % kernels (200 names, a few
 //! of them far more often than the rest), 6 % copies, 2 % fills, 8 streams, one thread per device. Every GPU record
 //! has one launching call with its correlation id; work of one stream never overlaps, streams do. Each kernel has
-//! four launch shapes: real programs repeat theirs, and the file format relies on it.
+//! few launch shapes: real programs repeat theirs, and the file format relies on it. Programs whose sizes follow their
+//! input have many more, so their number can be chosen.
 
 use crate::Result;
 use crate::random::{Random, Weights};
@@ -11,7 +12,6 @@ use crate::recording::{BEGIN_NS, CALLS, PID, Recording};
 use trace_format::tables::{ApiRow, KernelRow, MemcpyRow, MemsetRow, ShapeRow};
 
 const KERNELS: u64 = 200;
-const SHAPES_PER_KERNEL: usize = 4;
 const STREAMS: [u32; 8] = [7, 13, 14, 15, 20, 24, 28, 32];
 /// Percent of work on each stream.
 const STREAM_WEIGHTS: [u64; 8] = [55, 12, 10, 8, 6, 4, 3, 2];
@@ -29,7 +29,7 @@ const LAUNCHES: [(Launch, u64); 4] =
     [(Launch::Kernel, 40), (Launch::Copy, 6), (Launch::Fill, 2), (Launch::Nothing, 4)];
 
 struct Kernel {
-    shapes: [u32; SHAPES_PER_KERNEL],
+    shapes: Vec<u32>,
     median_ns: f64,
     line: usize,
 }
@@ -87,14 +87,13 @@ fn kernel_name(i: u64) -> (String, String) {
     }
 }
 
-fn make_kernels(to: &mut Recording, random: &mut Random) -> Vec<Kernel> {
+fn make_kernels(to: &mut Recording, random: &mut Random, shapes: u32) -> Vec<Kernel> {
     let mut kernels = Vec::new();
     for i in 0..KERNELS {
         let (mangled, demangled) = kernel_name(i);
         let name_id = to.name(mangled.as_bytes());
         let row = ShapeRow {
             name_id,
-            grid_y: Some(1),
             grid_z: Some(1),
             block_x: Some(random.pick(&[32, 64, 128, 256, 384, 512, 1_024])),
             block_y: Some(1),
@@ -105,21 +104,21 @@ fn make_kernels(to: &mut Recording, random: &mut Random) -> Vec<Kernel> {
             local_mem_per_thread_bytes: Some(0),
             ..Default::default()
         };
-        let shapes = std::array::from_fn(|_| {
-            let grid_x = Some(1 + random.below(4_095) as i64);
-            to.shape(ShapeRow { grid_x, ..row.clone() })
-        });
+        let grids =
+            (0..shapes.max(1)).map(|_| (random.below(4_095), random.below(if shapes > 64 { 64 } else { 1 })));
+        let sized = |(x, y)| ShapeRow { grid_x: Some(1 + x as i64), grid_y: Some(1 + y as i64), ..row.clone() };
+        let shapes = grids.map(sized).map(|row| to.shape(row)).collect();
         let line = to.lines.as_mut().map_or(0, |lines| lines.id("kernel", &demangled));
         kernels.push(Kernel { shapes, median_ns: random.log_normal(5_200.0, 1.0), line });
     }
     kernels
 }
 
-/// Records exactly `records` records.
-pub fn play(to: &mut Recording, records: u64, seed: u64) -> Result {
+/// Records exactly `records` records, of kernels with `shapes` launch shapes each.
+pub fn play(to: &mut Recording, records: u64, seed: u64, shapes: u32) -> Result {
     let mut random = Random(seed ^ 0x5eed);
     let random = &mut random;
-    let kernels = make_kernels(to, random);
+    let kernels = make_kernels(to, random, shapes);
     let names = CALLS.map(|call| to.name(call.name.as_bytes()));
     let call_lines = CALLS.map(|call| to.lines.as_mut().map_or(0, |lines| lines.id("api", call.plain_name())));
     let popularity = Weights::zipf(KERNELS);

@@ -30,6 +30,10 @@ pub fn strip_version(name: &str) -> &str {
         return without_variant(stem);
     }
     let stem = without_variant(name);
+    if name.starts_with("cuda") {
+        // Kineto writes names of the runtime without the toolkit version; what is left is the name.
+        return stem;
+    }
     let stem = without_number(stem, 1).unwrap_or(stem);
     without_variant(stem)
 }
@@ -71,6 +75,7 @@ mod tests {
             ("cudaGraphLaunch_ptsz_v10000", "cudaGraphLaunch"),
             ("cudaStreamGetCaptureInfo_v2_v11030", "cudaStreamGetCaptureInfo_v2"),
             ("cudaStreamGetCaptureInfo_v2_ptsz_v11030", "cudaStreamGetCaptureInfo_v2"),
+            ("cudaStreamGetCaptureInfo_v2", "cudaStreamGetCaptureInfo_v2"),
             ("cuMemAlloc_v2", "cuMemAlloc"),
             ("cuMemcpyHtoD_v2_ptds", "cuMemcpyHtoD"),
             ("cuLaunchKernel_ptsz", "cuLaunchKernel"),

@@ -82,13 +82,14 @@ fn walk(source: &mut dyn FnMut(&mut Vec<u8>) -> bool, need: &Need, sink: &mut Si
 fn conclude(path: &Path, walked: Walked, failure: Option<Failure>, sink: &mut Sink) -> Result<()> {
     let Walked { header, tallies, end, has_events, rest, processes } = walked;
     let foreign = match (header.speedscope, tallies.kineto) {
-        (true, _) => Some("speedscope file"),
-        (_, 0) if tallies.tensorflow > 0 => Some("TensorFlow timeline"),
-        (_, 0) if tallies.pyspy > 0 => Some("py-spy trace"),
+        (true, _) => Some(("speedscope file", "at https://www.speedscope.app")),
+        (_, 0) if tallies.tensorflow > 0 => Some(("TensorFlow timeline", "in chrome://tracing")),
+        (_, 0) if tallies.pyspy > 0 => Some(("py-spy trace", "at https://ui.perfetto.dev")),
         _ => None,
     };
-    if let Some(what) = foreign {
-        return Err(Error::at(path, format_args!("a {what}, which this version of gpuprof does not read")));
+    if let Some((what, viewer)) = foreign {
+        return Err(Error::at(path, format_args!("a {what}, which this version of gpuprof does not read"))
+            .remedy(&format!("open it {viewer}")));
     }
     if end == End::NotJson || !has_events {
         return Err(notes::no_events(path, end, failure));

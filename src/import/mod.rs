@@ -70,6 +70,11 @@ pub const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
 impl Head {
     /// Reads the beginning of the file at `path`.
     pub fn read(path: &Path) -> Result<Head> {
+        // Before opening: a pipe that nobody writes to would be waited for.
+        if path.metadata().is_ok_and(|m| !m.is_file()) {
+            return Err(Error::at(path, "not a regular file, and a trace is read more than once")
+                .remedy("save it to a file first"));
+        }
         let file = File::open(path).map_err(|e| Error::at(path, format_args!("cannot be opened: {e}")))?;
         let bytes_on_disk = file.metadata().map(|m| m.len()).unwrap_or(0);
         let mut raw = Vec::new();

@@ -156,7 +156,7 @@ impl Table {
     }
 
     fn write_markdown(&self, out: &mut dyn Write) -> io::Result<()> {
-        let escape = |text: &str| text.replace('|', "\\|").replace(['\n', '\r'], " ");
+        let escape = |text: &str| text.replace('|', "\\|").replace(char::is_control, " ");
         let names: Vec<String> = self.headings.iter().map(|h| escape(h.name)).collect();
         let rules: Vec<&str> = self.headings.iter().map(|h| if h.is_text { ":--" } else { "--:" }).collect();
         writeln!(out, "| {} |", names.join(" | "))?;
@@ -205,7 +205,7 @@ impl Cell {
     fn grouped(&self) -> String {
         let plain = self.plain();
         if !matches!(self, Cell::Int(_) | Cell::Fixed(..)) {
-            return plain.replace(['\n', '\r', '\t'], " ");
+            return plain.replace(char::is_control, " ");
         }
         let (sign, unsigned) = plain.strip_prefix('-').map_or(("", plain.as_str()), |u| ("-", u));
         let (whole, fraction) = unsigned.split_at(unsigned.find('.').unwrap_or(unsigned.len()));

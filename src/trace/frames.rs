@@ -108,7 +108,8 @@ impl Frames {
             Err(error) if file.named => Err(error),
             Err(error) => {
                 // Logs and checkpoints lie beside traces; only what claims to be a trace deserves a remark.
-                if Head::read(&file.path).is_ok_and(|head| import::claims_to_be_a_trace(&head)) {
+                let claims = |head: Head| NativeFile::sniff(&head) || import::claims_to_be_a_trace(&head);
+                if Head::read(&file.path).is_ok_and(claims) {
                     self.notes.push(Note { code: "unreadable-file", text: error.to_string() });
                 }
                 Ok(Some(error.to_string()))

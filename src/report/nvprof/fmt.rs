@@ -163,6 +163,16 @@ pub fn push_csv(out: &mut String, value: f64, unit: &Unit) {
     };
 }
 
+/// Makes control characters in what `line` has from `start` on into spaces: a kernel's name may hold a line feed, and
+/// must not tear its row apart, nor talk to the terminal.
+pub fn flatten(line: &mut String, start: usize) {
+    if line[start..].contains(char::is_control) {
+        let flat = line[start..].replace(char::is_control, " ");
+        line.truncate(start);
+        line.push_str(&flat);
+    }
+}
+
 /// Appends text as a CSV cell. nvprof writes quotes inside as they are, which no reader can undo; ours are doubled.
 pub fn push_quoted(out: &mut String, text: &str) {
     out.push('"');

@@ -259,6 +259,7 @@ impl<'l> Listing<'l> {
             }
             let start = line.len();
             push_name(&mut line, row.name, true);
+            fmt::flatten(&mut line, start);
             pad_left(&mut line, start, 4);
         }
         line.push('\n');

@@ -64,6 +64,6 @@ pub trait Labels {
 fn device_label(labels: &dyn Labels, process: u32, device: u32) -> String {
     match labels.device(process, device) {
         "" => format!("GPU ({device})"),
-        name => format!("{name} ({device})"),
+        name => format!("{} ({device})", name.replace(char::is_control, " ")),
     }
 }

@@ -51,7 +51,7 @@ pub fn write(out: &mut dyn io::Write, threads: &[Thread], prefix: Prefix, option
         for domain in thread.domains {
             writeln!(out, "{prefix}    Domain \"{}\"", or_unnamed(domain.name))?;
             for range in domain.ranges {
-                writeln!(out, "{prefix}      Range \"{}\"", range.range.name)?;
+                writeln!(out, "{prefix}      Range \"{}\"", range.range.name.replace(char::is_control, " "))?;
                 write_range(out, range, options)?;
                 // Readers take the empty line as the end of a range.
                 writeln!(out)?;
@@ -76,8 +76,9 @@ fn write_range(out: &mut dyn io::Write, range: &Range, options: &Options) -> io:
     summary::write(out, &sections, options)
 }
 
-fn or_unnamed(name: &str) -> &str {
-    if name.is_empty() { "<unnamed>" } else { name }
+fn or_unnamed(name: &str) -> String {
+    let name = if name.is_empty() { "<unnamed>" } else { name };
+    name.replace(char::is_control, " ")
 }
 
 #[cfg(test)]

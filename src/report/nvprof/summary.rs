@@ -161,7 +161,10 @@ fn push_text_row(line: &mut String, label: &str, row: &SummaryRow, total: u128, 
     let calls = row.stats.count.to_string();
     push_columns(line, [&label, &percent, &cells[0], &calls, &cells[1], &cells[2], &cells[3]]);
     // The Name column is as wide as its title.
-    let _ = writeln!(line, "{:>4}", row.name);
+    let start = line.len();
+    let _ = write!(line, "{:>4}", row.name);
+    fmt::flatten(line, start);
+    line.push('\n');
 }
 
 fn csv_head(units: &Units) -> String {
