@@ -40,8 +40,7 @@ fn totals(path: &Path) -> Result<((u64, u128), Vec<Note>), String> {
     let frames = Frames::open(&paths, &Need::all()).map_err(|e| e.to_string())?;
     let labels = Labels::new(&frames, Demangling::On);
     let all = Filter::everything();
-    let summary =
-        gpu_summary(&labels, Grouping::default(), Wanted::default(), &all).map_err(|e| e.to_string())?;
+    let summary = gpu_summary(&labels, Grouping::default(), Wanted::default(), &all).map_err(|e| e.to_string())?;
     let mut notes = gpuprof::analysis::partial::notes(&frames, &all, &Need::all()).map_err(|e| e.to_string())?;
     notes.extend(frames.all_notes());
     Ok(((summary.rows.iter().map(|row| row.stats.count).sum(), summary.total_ns()), notes))
@@ -224,7 +223,8 @@ fn what_can_be_read_only_once_is_refused_and_not_waited_for() {
 fn one_bad_file_that_was_named_fails_and_one_that_lies_about_is_passed_over_with_a_remark() {
     let folder = TempFolder::new("err-among");
     let good = folder.argument("a.gpuprof", &native(&Story::sample(6)));
-    let bad = folder.argument("b.gpuprof", b"GPUPROF\nthen nothing that makes sense, for long enough to be a header");
+    let bad =
+        folder.argument("b.gpuprof", b"GPUPROF\nthen nothing that makes sense, for long enough to be a header");
     folder.file("train.log", b"epoch 1\n");
     refused(&["report", &good, &bad], &[&bad]);
     let expected = gpuprof(&["report", &good]);
@@ -255,7 +255,10 @@ fn a_file_cut_anywhere_is_read_as_far_as_it_goes_and_says_so() {
             match totals(&path) {
                 Ok((part, notes)) => {
                     used += 1;
-                    assert!(part.0 <= whole.0 && part.1 <= whole.1, "{kind}, {length} bytes: {part:?} of {whole:?}");
+                    assert!(
+                        part.0 <= whole.0 && part.1 <= whole.1,
+                        "{kind}, {length} bytes: {part:?} of {whole:?}"
+                    );
                     let silent = notes.is_empty() && part != whole;
                     assert!(!silent, "{kind}, {length} of {} bytes: {part:?} of {whole:?}, unsaid", bytes.len());
                 }
@@ -328,7 +331,11 @@ fn a_damaged_frame_costs_its_rows_and_is_named_with_its_offset() {
     let answer = report(&folder, "t.gpuprof", &damaged, &["--print-gpu-summary", "--format", "json"]);
     assert_eq!(answer.status, 0, "{}", answer.stderr);
     let place = format!("byte {}", frame.offset);
-    assert!(answer.stderr.contains(&place) && answer.stderr.contains("10 rows of kernel lost"), "{}", answer.stderr);
+    assert!(
+        answer.stderr.contains(&place) && answer.stderr.contains("10 rows of kernel lost"),
+        "{}",
+        answer.stderr
+    );
     let document: serde_json::Value = serde_json::from_str(&answer.stdout).unwrap();
     let codes: Vec<&str> =
         document["notes"].as_array().unwrap().iter().map(|note| note["code"].as_str().unwrap()).collect();
@@ -394,7 +401,9 @@ fn a_trace_without_records_is_nothing_to_show() {
 fn filters_that_nothing_passes_are_nothing_to_show() {
     let folder = TempFolder::new("err-filter");
     let path = folder.argument("t.gpuprof", &native(&Story::sample(5)));
-    for filter in [&["--filter", "no_such_kernel"][..], &["--filter", "device=9"], &["--from", "10s"], &["--range", "x"]] {
+    for filter in
+        [&["--filter", "no_such_kernel"][..], &["--filter", "device=9"], &["--from", "10s"], &["--range", "x"]]
+    {
         let answer = gpuprof_in(Path::new("."), &[&["report"], filter, &[&path]].concat());
         assert_eq!(answer.status, 1, "{filter:?}: {}{}", answer.stdout, answer.stderr);
         assert!(answer.stderr.contains("no record passes the filters"), "{filter:?}: {}", answer.stderr);
@@ -469,9 +478,14 @@ fn impossible_json_times_are_noted_with_their_place_and_enter_no_sum() {
         ("1", "{}"),
         ("1", "true"),
     ] {
-        let answer = report(&folder, "t.json", odd_times(ts, dur).as_bytes(), &["--print-gpu-summary", "--csv", "-u", "ns"]);
+        let answer =
+            report(&folder, "t.json", odd_times(ts, dur).as_bytes(), &["--print-gpu-summary", "--csv", "-u", "ns"]);
         assert_eq!(answer.status, 0, "ts {ts}, dur {dur}: {}", answer.stderr);
-        assert!(answer.stdout.contains("100.000000,5000.000000,1,5000.000000,5000.000000,5000.000000,\"good\""), "ts {ts}, dur {dur}: {}", answer.stdout);
+        assert!(
+            answer.stdout.contains("100.000000,5000.000000,1,5000.000000,5000.000000,5000.000000,\"good\""),
+            "ts {ts}, dur {dur}: {}",
+            answer.stdout
+        );
         assert!(!answer.stdout.contains("odd"), "ts {ts}, dur {dur}: {}", answer.stdout);
         let place = answer.stderr.contains("at byte ") && answer.stderr.contains("t.json");
         assert!(place, "ts {ts}, dur {dur} must be said with path and place: {}", answer.stderr);
@@ -490,7 +504,8 @@ fn odd_but_possible_json_times_are_read_exactly() {
         ("1700000000000000.123", "0.7", 700),
         ("1", "4294967.296", 4_294_967_296_i64),
     ] {
-        let answer = report(&folder, "t.json", odd_times(ts, dur).as_bytes(), &["--print-gpu-summary", "--format", "csv"]);
+        let answer =
+            report(&folder, "t.json", odd_times(ts, dur).as_bytes(), &["--print-gpu-summary", "--format", "csv"]);
         assert_eq!(answer.status, 0, "ts {ts}, dur {dur}: {}", answer.stderr);
         let row = format!(",{ns},1,{ns}.0,{ns},{ns},odd\n");
         assert!(answer.stdout.contains(&row), "ts {ts}, dur {dur}: {}", answer.stdout);
@@ -526,7 +541,8 @@ fn odd_values_in_databases_are_left_out_and_named_by_row() {
         ("nsys", nsys(&story, NsysEra::Of2026), "CUPTI_ACTIVITY_KIND_KERNEL"),
     ] {
         let kernels = |path: &Path| {
-            let text = gpuprof(&["report", "--print-gpu-summary", "--filter", ".", "--csv", path.to_str().unwrap()]);
+            let text =
+                gpuprof(&["report", "--print-gpu-summary", "--filter", ".", "--csv", path.to_str().unwrap()]);
             let calls = text.stdout.lines().filter(|line| line.contains(",\"")).skip(1);
             let calls = calls.filter_map(|line| line.split(',').nth(3)?.parse::<u64>().ok()).sum::<u64>();
             (calls, text.stderr)
@@ -548,7 +564,9 @@ fn odd_values_in_databases_are_left_out_and_named_by_row() {
             }
         }
         // Ids and sizes of any value do not matter to sums.
-        for (column, value) in [("deviceId", "-1"), ("streamId", "1e300"), ("gridX", "'many'"), ("correlationId", "-7")] {
+        for (column, value) in
+            [("deviceId", "-1"), ("streamId", "1e300"), ("gridX", "'many'"), ("correlationId", "-7")]
+        {
             let sql = format!("UPDATE {table} SET {column} = {value} WHERE rowid = 3");
             let (count, said) = kernels(&altered(&folder, &database, &sql));
             assert_eq!(count, 20, "{kind} {column} {value}: {said}");
@@ -561,8 +579,20 @@ fn missing_tables_columns_and_names_cost_only_themselves() {
     let folder = TempFolder::new("err-columns");
     let story = Story::sample(20);
     for (kind, database, kernels, calls, names) in [
-        ("nvprof", nvprof(&story, 16), "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME", "StringTable"),
-        ("nsys", nsys(&story, NsysEra::Of2026), "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME", "StringIds"),
+        (
+            "nvprof",
+            nvprof(&story, 16),
+            "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL",
+            "CUPTI_ACTIVITY_KIND_RUNTIME",
+            "StringTable",
+        ),
+        (
+            "nsys",
+            nsys(&story, NsysEra::Of2026),
+            "CUPTI_ACTIVITY_KIND_KERNEL",
+            "CUPTI_ACTIVITY_KIND_RUNTIME",
+            "StringIds",
+        ),
     ] {
         let run = |sql: &str| {
             let path = altered(&folder, &database, sql);
@@ -579,14 +609,18 @@ fn missing_tables_columns_and_names_cost_only_themselves() {
         let answer = run(&format!("DELETE FROM {names} WHERE value LIKE '%saxpy%'"));
         assert!(answer.stderr.contains("have no string"), "{kind}: {}", answer.stderr);
         // Tables and columns that users add, and names in another case of letters.
-        run(&format!("ALTER TABLE {calls} ADD COLUMN name TEXT; CREATE TABLE mine (a); CREATE INDEX i ON {calls}(start)"));
+        run(&format!(
+            "ALTER TABLE {calls} ADD COLUMN name TEXT; CREATE TABLE mine (a); CREATE INDEX i ON {calls}(start)"
+        ));
     }
 }
 
 #[test]
 fn a_database_is_never_written_to() {
     let folder = TempFolder::new("err-readonly");
-    for (name, bytes) in [("a.nvvp", nvprof(&Story::sample(9), 8)), ("a.sqlite", nsys(&Story::sample(9), NsysEra::Of2026))] {
+    for (name, bytes) in
+        [("a.nvvp", nvprof(&Story::sample(9), 8)), ("a.sqlite", nsys(&Story::sample(9), NsysEra::Of2026))]
+    {
         let path = folder.argument(name, &bytes);
         for option in ["--print-summary", "--print-gpu-trace"] {
             gpuprof(&["report", option, &path]);
@@ -662,7 +696,11 @@ fn odd_names_survive_every_machine_format() {
             json["tables"][0]["rows"].as_array().unwrap().iter().map(|row| row["Name"].as_str().unwrap()).collect();
         assert_eq!(names, texts, "{kind} json");
         let rows = csv(&print("csv"));
-        assert_eq!(rows[1..].iter().map(|row| row.last().unwrap().as_str()).collect::<Vec<_>>(), texts, "{kind} csv");
+        assert_eq!(
+            rows[1..].iter().map(|row| row.last().unwrap().as_str()).collect::<Vec<_>>(),
+            texts,
+            "{kind} csv"
+        );
         let tsv = print("tsv");
         let columns = rows[0].len();
         assert_eq!(tsv.lines().count(), 1 + ODD_NAMES.len(), "{kind} tsv");
@@ -764,7 +802,8 @@ fn names_of_64_kib_and_invalid_mangled_names_never_stop_a_report() {
                 let answer = gpuprof(&["report", option, "--demangling", demangling, &path]);
                 assert!(answer.stdout.contains(&long), "{kind} {demangling} {option}");
             }
-            let json = gpuprof(&["report", "--print-gpu-summary", "--demangling", demangling, "--format", "json", &path]);
+            let json =
+                gpuprof(&["report", "--print-gpu-summary", "--demangling", demangling, "--format", "json", &path]);
             let json: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
             let rows = json["tables"][0]["rows"].as_array().unwrap();
             let calls: u64 = rows.iter().map(|row| row["Calls"].as_u64().unwrap()).sum();

@@ -4,6 +4,7 @@ use super::totals::Place;
 use crate::cupti;
 use crate::demangle::{self, Demangling};
 use crate::trace::frames::Frames;
+use hashbrown::HashMap;
 use std::sync::OnceLock;
 use trace_format::tables::ShapeRow;
 
@@ -42,6 +43,13 @@ impl<'a> Labels<'a> {
     /// The launch shape with this id.
     pub fn shape(&self, shape: u32) -> Option<&'a ShapeRow> {
         self.frames.shapes.get(shape)
+    }
+
+    /// For each shape the first one of the same kernel, as far as the stored names tell.
+    pub fn shapes_by_name(&self) -> Vec<u32> {
+        let mut first = HashMap::new();
+        let shapes = self.frames.shapes.all().iter();
+        shapes.map(|s| *first.entry((s.name_id, s.demangled_id, s.base_id)).or_insert(s.id)).collect()
     }
 
     /// The kernel's name, demangled as chosen. A name that the producer stored in both forms is demangled by us, so

@@ -129,6 +129,8 @@ pub fn sections(labels: &Labels, filter: &Filter) -> Result<Vec<RangeSection>> {
             api: api.into_summary(),
         });
     }
+    // Ranges have no kernel, device or stream to be chosen by: those count in which something was chosen.
+    out.retain(|s| !filter.chooses_work() || !s.gpu.rows.is_empty() || !s.api.rows.is_empty());
     out.sort_by(|a, b| {
         (a.process, a.tid, &a.domain, &a.range.name).cmp(&(b.process, b.tid, &b.domain, &b.range.name))
     });

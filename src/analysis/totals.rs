@@ -104,7 +104,14 @@ impl Accumulator {
         })
     }
 
-    fn add_batch(&mut self, batch: &Batch, key_column: Option<&str>, split: Split, wanted: Wanted) {
+    fn add_batch(
+        &mut self,
+        batch: &Batch,
+        key_column: Option<&str>,
+        group_of: impl Fn(u32) -> u32,
+        split: Split,
+        wanted: Wanted,
+    ) {
         let durations = batch.i64("duration_ns");
         let keys = key_column.map(|c| batch.u32(c));
         let by_process = split.process || split.device || split.stream;
@@ -142,7 +149,7 @@ impl Accumulator {
             };
             last = Some((place, slots));
             let key = keys.as_ref().and_then(|k| k.get(i)).unwrap_or(0);
-            self.places[slots].1.slot(key).add(ns, wanted);
+            self.places[slots].1.slot(group_of(key)).add(ns, wanted);
         });
     }
 
@@ -175,6 +182,38 @@ pub fn totals(
     wanted: Wanted,
     filter: &Filter,
 ) -> Result<Totals> {
+    fold(frames, table, key_column, |key| key, split, wanted, filter)
+}
+
+/// As [`totals`], over groups of keys: the records of all keys with the same `groups[key]` are one group, whose key
+/// that is. A key beyond `groups` is a group of its own.
+///
+/// Where keys are many and groups few, as launch shapes and kernel names may be, this takes the memory of the groups.
+///
+/// # Errors
+/// A part of a file that cannot be read.
+pub fn grouped_totals(
+    frames: &Frames,
+    table: &'static TableSpec,
+    key_column: &str,
+    groups: &[u32],
+    split: Split,
+    wanted: Wanted,
+    filter: &Filter,
+) -> Result<Totals> {
+    let group_of = |key: u32| groups.get(key as usize).copied().unwrap_or(key);
+    fold(frames, table, Some(key_column), group_of, split, wanted, filter)
+}
+
+fn fold(
+    frames: &Frames,
+    table: &'static TableSpec,
+    key_column: Option<&str>,
+    group_of: impl Fn(u32) -> u32 + Sync,
+    split: Split,
+    wanted: Wanted,
+    filter: &Filter,
+) -> Result<Totals> {
     let mut columns = vec!["duration_ns"];
     columns.extend(key_column);
     if split.device || split.stream {
@@ -188,7 +227,7 @@ pub fn totals(
         &columns,
         filter,
         Accumulator::default,
-        |accumulator, batch| accumulator.add_batch(batch, key_column, split, wanted),
+        |accumulator, batch| accumulator.add_batch(batch, key_column, &group_of, split, wanted),
         Accumulator::merge,
     )?;
     let mut out = Totals { groups: Vec::new(), invalid: all.invalid };

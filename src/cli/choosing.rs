@@ -3,8 +3,19 @@
 use super::times::When;
 use crate::analysis::labels::Labels;
 use crate::error::{Error, Result};
+use crate::trace::frames::Frames;
 use crate::trace::select::{Filter, Selection};
 use regex::Regex;
+
+/// How several traces share a time line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Align {
+    /// By their clocks.
+    #[default]
+    Clock,
+    /// All begin at 0.
+    Start,
+}
 
 /// Which rows take part.
 #[derive(clap::Args, Debug, Default)]
@@ -23,6 +34,10 @@ pub struct Choosing {
     /// Keep rows that start before TIME
     #[arg(long, value_name = "TIME")]
     to: Option<When>,
+
+    /// How several traces share a time line: by their clocks, or all beginning at 0
+    #[arg(long, value_name = "HOW", default_value = "clock")]
+    align: Align,
 
     /// Keep API calls made inside NVTX ranges (or PyTorch annotations) of this name, and the GPU work they launched;
     /// NAME or DOMAIN:NAME
@@ -63,6 +78,21 @@ impl Choosing {
         Ok(selection)
     }
 
+    /// Puts the traces on one time line as asked.
+    ///
+    /// # Errors
+    /// A part of a file that cannot be read; times asked of traces that do not share a time line.
+    pub fn align(&self, frames: &mut Frames, shows_times: bool) -> Result<()> {
+        if self.align == Align::Start {
+            return frames.align_starts();
+        }
+        if frames.mixes_epochs() && (shows_times || self.has_times()) {
+            return Err(Error::new("some of these traces count time from 1970 and others from their own start")
+                .remedy("list them apart, or let all begin at 0 with --align start"));
+        }
+        Ok(())
+    }
+
     /// Whether times were given.
     pub fn has_times(&self) -> bool {
         self.from.is_some() || self.to.is_some()
@@ -77,6 +107,12 @@ impl Choosing {
             let start_ns = labels.frames().time_span()?.map_or(0, |(start, _)| start);
             selection.from_ns = self.from.map(|when| when.in_trace(start_ns));
             selection.to_ns = self.to.map(|when| when.in_trace(start_ns));
+            if let (Some(from), Some(to)) = (selection.from_ns, selection.to_ns)
+                && from >= to
+            {
+                return Err(Error::new("--from is not before --to, so nothing can lie between them")
+                    .remedy("exchange the two times"));
+            }
         }
         if selection.is_everything() {
             return Ok(Filter::everything());

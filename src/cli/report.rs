@@ -142,19 +142,23 @@ const FOLLOW_INTERVAL: Duration = Duration::from_millis(500);
 pub fn run(args: Args) -> Result<()> {
     let paths = if args.paths.is_empty() { vec![newest::trace_here()?] } else { args.paths.clone() };
     let plan = Plan::new(&args)?;
+    let log_file = args.nvprof.log_file.as_deref().map(log_file_name).transpose()?;
     if !args.follow {
-        return plan.print(&paths, &mut *output(&args)?).map(drop);
+        return plan.print(&paths, || output(log_file.as_deref())).map(drop);
     }
     let mut seen = None;
     loop {
         let size = newest::total_bytes(&paths);
         if seen.replace(size) != Some(size) {
-            let mut out = output(&args)?;
-            if io::stdout().is_terminal() && args.nvprof.log_file.is_none() {
-                // Clear the screen and go to its corner, so that the newest table always stands in the same place.
-                write!(out, "\x1b[2J\x1b[H").map_err(|e| Error::output(&e))?;
-            }
-            if plan.print(&paths, &mut *out)? == Still::Done {
+            let out = || {
+                let mut out = output(log_file.as_deref())?;
+                if io::stdout().is_terminal() && log_file.is_none() {
+                    // Clear the screen and go to its corner, so that the newest table always stands in one place.
+                    write!(out, "\x1b[2J\x1b[H").map_err(|e| Error::output(&e))?;
+                }
+                Ok(out)
+            };
+            if plan.print(&paths, out)? == Still::Done {
                 return Ok(());
             }
         }
@@ -162,12 +166,15 @@ pub fn run(args: Args) -> Result<()> {
     }
 }
 
-fn output(args: &Args) -> Result<Box<dyn Write>> {
-    let Some(template) = &args.nvprof.log_file else { return Ok(Box::new(BufWriter::new(io::stdout()))) };
+fn log_file_name(template: &str) -> Result<String> {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let name = logfile::expand(template, std::process::id(), host.trim(), |v| std::env::var(v).ok())
-        .map_err(|e| Error::new(format!("--log-file {template}: {e}")))?;
-    let file = File::create(&name).map_err(|e| Error::new(format!("--log-file {name}: cannot be created: {e}")))?;
+    logfile::expand(template, std::process::id(), host.trim(), |v| std::env::var(v).ok())
+        .map_err(|e| Error::new(format!("--log-file {template}: {e}")))
+}
+
+fn output(log_file: Option<&str>) -> Result<Box<dyn Write>> {
+    let Some(name) = log_file else { return Ok(Box::new(BufWriter::new(io::stdout()))) };
+    let file = File::create(name).map_err(|e| Error::new(format!("--log-file {name}: cannot be created: {e}")))?;
     Ok(Box::new(BufWriter::new(file)))
 }
 
@@ -212,11 +219,26 @@ impl<'a> Plan<'a> {
         } else {
             What::Summary { gpu: true, api: true, openacc: true }
         };
-        if matches!(what, What::Trace { .. } | What::OpenaccTrace)
-            && (args.format.is_some() || args.rows.percentiles)
-        {
-            return Err(Error::new("--format and --percentiles are for summaries and views")
-                .remedy("write listings as nvprof's CSV with --csv, or use --view cuda_gpu_trace --format json"));
+        let listing = matches!(what, What::Trace { .. } | What::OpenaccTrace);
+        if listing && (args.format.is_some() || args.rows.percentiles) {
+            return Err(Error::new(
+                "--format and --percentiles are for summaries and views, not for --print-gpu-trace and the like",
+            )
+            .remedy("write listings as nvprof's CSV with --csv, or use --view cuda_gpu_trace --format json"));
+        }
+        if n.csv && (args.format.is_some() || args.rows.percentiles) {
+            return Err(Error::new("--csv is nvprof's layout, to which --format and --percentiles do not apply")
+                .remedy("use --format csv"));
+        }
+        let rows = &args.rows;
+        let grouped = rows.group_by != Grouping::default() || rows.sort != SortKey::default();
+        if listing && grouped {
+            return Err(Error::new("--print-gpu-trace and the like list every row in order of time: --group-by and --sort are for summaries")
+                .remedy("leave them out, or leave out the option that asks for a listing"));
+        }
+        if !views.is_empty() && (grouped || rows.percentiles || rows.per_process) {
+            return Err(Error::new("--view shows a table as it is: --group-by, --sort, --percentiles and --per-process are for summaries")
+                .remedy("leave them out, or leave out --view"));
         }
         Ok(Plan { args, views, what })
     }
@@ -263,17 +285,22 @@ impl<'a> Plan<'a> {
         Ok(need)
     }
 
-    fn print(&self, paths: &[PathBuf], out: &mut dyn Write) -> Result<Still> {
+    /// Prints to what `output` opens once the traces are open: what cannot be read must not cost an older log file.
+    fn print(&self, paths: &[PathBuf], output: impl FnOnce() -> Result<Box<dyn Write>>) -> Result<Still> {
         let mut frames = Frames::open(paths, &self.need(false)?)?;
         let with_nvtx = self.views.is_empty() && matches!(self.what, What::Summary { gpu: true, api: true, .. });
         if with_nvtx && frames.natives().is_empty() && frames.rows(&tables::RANGE) > 0 {
             // Ranges are rare; only where there are some is it worth reading which call launched which kernel.
             frames = Frames::open(paths, &self.need(true)?)?;
         }
+        let lists = matches!(self.what, What::Trace { .. } | What::OpenaccTrace);
+        let view_lists = self.views.iter().any(|(view, _)| view.name().ends_with("_trace"));
+        self.args.choosing.align(&mut frames, lists || view_lists)?;
         let growing = frames.natives().iter().any(|n| !n.reader().is_closed());
         let labels = Labels::new(&frames, self.args.nvprof.demangling);
         let filter = self.args.choosing.filter(self.args.choosing.selection()?, &labels)?;
-        let shown = self.write(&frames, &labels, &filter, out)?;
+        let mut out = output()?;
+        let shown = self.write(&frames, &labels, &filter, &mut *out)?;
         out.flush().map_err(|e| Error::output(&e))?;
         match shown {
             true => Ok(if growing { Still::Growing } else { Still::Done }),

@@ -9,6 +9,7 @@ use super::sink::{Need, Note, ProcessInfo, Sink};
 use crate::error::{Error, Result};
 use crate::import::{self, Head};
 use polars::prelude::*;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -199,43 +200,67 @@ impl Frames {
         process.collect()
     }
 
-    /// Earliest start and latest end of anything on a timeline, over rows with valid times, in the traces' own time;
-    /// `None` if there is nothing. Native files answer from their frame headers.
+    /// Earliest start and latest end of anything on a timeline, over rows with valid times; `None` if there is
+    /// nothing. Native files answer from their frame headers.
     ///
     /// # Errors
     /// A part of a file that cannot be read.
     pub fn time_span(&self) -> Result<Option<(i64, i64)>> {
-        let mut span: Option<(i64, i64)> = None;
-        let mut widen = |from: i64, to: i64| {
-            span = Some(span.map_or((from, to), |(a, b)| (a.min(from), b.max(to))));
+        Ok(self.time_spans()?.into_values().reduce(|(a, b), (from, to)| (a.min(from), b.max(to))))
+    }
+
+    /// As [`Frames::time_span`], for each process apart.
+    ///
+    /// # Errors
+    /// A part of a file that cannot be read.
+    pub fn time_spans(&self) -> Result<BTreeMap<u32, (i64, i64)>> {
+        let mut spans = BTreeMap::new();
+        let mut widen = |process: u32, from: i64, to: i64| {
+            let span: &mut (i64, i64) = spans.entry(process).or_insert((from, to));
+            *span = (span.0.min(from), span.1.max(to));
         };
         for table in [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::API] {
             for part in self.parts.iter().filter(|part| part.table() == table) {
-                match part {
-                    Part::Native { file, frame, .. } => {
-                        let native = &self.natives[*file];
-                        let offset = self.offset_ns(native.process);
-                        if let Some((from, to)) = native.frame_times(*frame) {
-                            widen(from.saturating_add(offset), to.saturating_add(offset));
-                        }
+                if let Part::Native { file, frame, .. } = part {
+                    let native = &self.natives[*file];
+                    let offset = self.offset_ns(native.process);
+                    if let Some((from, to)) = native.frame_times(*frame) {
+                        widen(native.process, from.saturating_add(offset), to.saturating_add(offset));
                     }
-                    Part::Kept { .. } => {
-                        if let Some(batch) =
-                            self.decode(part, &["start_ns", "duration_ns"], &Filter::everything(), &mut Vec::new())?
-                        {
-                            let (start, duration) = (batch.i64("start_ns"), batch.i64("duration_ns"));
-                            batch.for_each_row(|i| {
-                                if let (Some(from), Some(length)) = (start.get(i), duration.get(i)) {
-                                    let from = from.saturating_add(batch.offset_ns);
-                                    widen(from, from.saturating_add(length));
-                                }
-                            });
-                        }
-                    }
+                    continue;
                 }
+                let times = ["start_ns", "duration_ns"];
+                let Some(batch) = self.decode(part, &times, &Filter::everything(), &mut Vec::new())? else {
+                    continue;
+                };
+                let (start, duration) = (batch.i64("start_ns"), batch.i64("duration_ns"));
+                batch.for_each_row(|i| {
+                    if let (Some(from), Some(length)) = (start.get(i), duration.get(i)) {
+                        let from = from.saturating_add(batch.offset_ns);
+                        widen(batch.process, from, from.saturating_add(length));
+                    }
+                });
             }
         }
-        Ok(span)
+        Ok(spans)
+    }
+
+    /// Whether some traces count from an epoch and others do not, so that their times say nothing about each other.
+    pub fn mixes_epochs(&self) -> bool {
+        let with = self.processes.iter().filter(|p| p.info.unix_offset_ns.is_some()).count();
+        with != 0 && with != self.processes.len()
+    }
+
+    /// Makes every process begin at 0, whatever its clock.
+    ///
+    /// # Errors
+    /// A part of a file that cannot be read.
+    pub fn align_starts(&mut self) -> Result<()> {
+        for (process, (start, _)) in self.time_spans()? {
+            let offset = self.offset_ns(process).saturating_sub(start);
+            self.processes[process as usize].info.unix_offset_ns = Some(offset);
+        }
+        Ok(())
     }
 
     /// Folds over all selected rows of `table`, batch by batch, on all threads.

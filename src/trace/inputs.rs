@@ -49,7 +49,10 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<InputFile>> {
 }
 
 fn glob_into(pattern: &str, files: &mut Vec<InputFile>) -> Result<()> {
-    let matches = glob::glob(pattern).map_err(|e| Error::new(format!("{pattern}: not a valid pattern: {e}")))?;
+    // As in a shell, `*` leaves hidden files and folders alone.
+    let options = glob::MatchOptions { require_literal_leading_dot: true, ..glob::MatchOptions::new() };
+    let matches = glob::glob_with(pattern, options)
+        .map_err(|e| Error::new(format!("{pattern}: not a valid pattern: {e}")))?;
     let before = files.len();
     for path in matches.flatten() {
         if path.is_dir() {

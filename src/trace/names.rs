@@ -67,8 +67,14 @@ impl Names {
 #[derive(Default)]
 pub struct Shapes {
     rows: Vec<ShapeRow>,
-    index: HashTable<u32>,
+    /// Hash and id. There can be millions of shapes, and hashing one again whenever the table grows is slow.
+    index: HashTable<(u32, u32)>,
     hasher: foldhash::fast::FixedState,
+}
+
+/// The bits of a shortened hash spread over the 64 that a table looks at.
+fn spread(hash: u32) -> u64 {
+    u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// What makes two shapes the same: everything but the id.
@@ -98,18 +104,18 @@ impl Shapes {
     /// The id of the shape, new or known; the row's own `id` is ignored.
     pub fn intern(&mut self, row: ShapeRow) -> u32 {
         let rows = &mut self.rows;
-        let hasher = &self.hasher;
         let wanted = key(&row);
+        let hash = self.hasher.hash_one(wanted) as u32;
         let entry = self.index.entry(
-            hasher.hash_one(wanted),
-            |&id| key(&rows[id as usize]) == wanted,
-            |&id| hasher.hash_one(key(&rows[id as usize])),
+            spread(hash),
+            |&(other, id)| other == hash && key(&rows[id as usize]) == wanted,
+            |&(hash, _)| spread(hash),
         );
         match entry {
-            hashbrown::hash_table::Entry::Occupied(known) => *known.get(),
+            hashbrown::hash_table::Entry::Occupied(known) => known.get().1,
             hashbrown::hash_table::Entry::Vacant(vacant) => {
                 let id = rows.len() as u32;
-                vacant.insert(id);
+                vacant.insert((hash, id));
                 rows.push(ShapeRow { id, ..row });
                 id
             }

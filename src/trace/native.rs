@@ -16,7 +16,7 @@ use std::sync::Mutex;
 use trace_format::columns::Values;
 use trace_format::frame::FrameInfo;
 use trace_format::read::{Problem, ProblemKind, TraceReader};
-use trace_format::schema::{TableSpec, Unit};
+use trace_format::schema::{Row as _, TableSpec, Unit};
 use trace_format::tables::{self, ClockRow, ShapeRow};
 
 /// Ids of a file, as ids shared by all files.
@@ -114,18 +114,22 @@ impl NativeFile {
             }
         }
         notes.extend(problems.iter().map(|p| self.note_of(p)));
-        let found = self.reader.definitions::<ShapeRow>();
-        for row in found.rows {
-            let id = row.id;
-            let shared = shapes.intern(ShapeRow {
-                name_id: self.names.get(row.name_id),
-                demangled_id: row.demangled_id.map(|n| self.names.get(n)),
-                base_id: row.base_id.map(|n| self.names.get(n)),
-                ..row
-            });
-            self.shapes.insert(id, shared);
+        let (batches, problems) = self.reader.definition_batches(&tables::SHAPE);
+        // Batch by batch, each dropped when done: there can be millions of shapes.
+        for batch in batches {
+            for i in 0..batch.rows {
+                let row = ShapeRow::from_batch(&batch, i);
+                let id = row.id;
+                let shared = shapes.intern(ShapeRow {
+                    name_id: self.names.get(row.name_id),
+                    demangled_id: row.demangled_id.map(|n| self.names.get(n)),
+                    base_id: row.base_id.map(|n| self.names.get(n)),
+                    ..row
+                });
+                self.shapes.insert(id, shared);
+            }
         }
-        notes.extend(found.problems.iter().map(|p| self.note_of(p)));
+        notes.extend(problems.iter().map(|p| self.note_of(p)));
     }
 
     fn read_process(&mut self) {

@@ -52,7 +52,7 @@ impl Selection {
     }
 }
 
-/// A correlation id of one process.
+/// A correlation id of one process. 0 is none, and never in a set of launches: it would join what has nothing in common.
 type Launch = (u32, u64);
 
 /// A selection made ready to judge rows.
@@ -63,8 +63,8 @@ pub struct Filter {
     process: Vec<bool>,
     /// By shape id; empty: all.
     shape: Vec<bool>,
-    /// Launches made inside the wanted range; `None`: no range was asked for.
-    in_range: Option<Arc<HashSet<Launch>>>,
+    /// The wanted range; `None`: no range was asked for.
+    in_range: Option<Arc<InRange>>,
     /// Launches of selected GPU work, which select the API calls; `None`: API calls are not restricted so.
     launched: Option<Arc<HashSet<Launch>>>,
     /// Selected rows without valid times by table number, for the tables whose durations have been read with this
@@ -106,7 +106,7 @@ impl Filter {
             filter.shape = shapes.map(|id| pattern.is_match(&kernel_text(id))).collect();
         }
         if let Some(name) = &selection.range {
-            filter.in_range = Some(Arc::new(launches_in_range(frames, name)?));
+            filter.in_range = Some(Arc::new(InRange::find(frames, name)?));
         }
         let by_gpu = selection.by_gpu_property();
         filter.selection = selection;
@@ -121,7 +121,7 @@ impl Filter {
                     |set: &mut HashSet<Launch>, batch| {
                         let correlation = batch.u64("correlation");
                         batch.for_each_row(|i| {
-                            set.extend(correlation.get(i).map(|c| (batch.process, c)));
+                            set.extend(correlation.get(i).filter(|&c| c != 0).map(|c| (batch.process, c)));
                         });
                     },
                     |a, b| a.extend(b),
@@ -138,6 +138,11 @@ impl Filter {
     /// Whether every row is selected.
     pub fn is_everything(&self) -> bool {
         self.selection.is_everything()
+    }
+
+    /// Whether rows are chosen by something that calls and GPU work have, and ranges of the program have not.
+    pub fn chooses_work(&self) -> bool {
+        self.selection.needs_correlation()
     }
 
     /// The same selection within one process.
@@ -177,6 +182,10 @@ impl Filter {
         need(!s.streams.is_empty(), "stream");
         need(!self.shape.is_empty(), "shape_id");
         need(self.in_range.is_some() || self.launched.is_some(), "correlation");
+        if table == &tables::API {
+            need(self.in_range.is_some(), "start_ns");
+            need(self.in_range.is_some(), "tid");
+        }
         out
     }
 
@@ -203,6 +212,7 @@ impl Filter {
         }
         let (start, device, stream) = (batch.i64("start_ns"), batch.u32("device"), batch.u32("stream"));
         let (shape, correlation) = (batch.u32("shape_id"), batch.u64("correlation"));
+        let tid = batch.u32("tid");
         let keeps = |i: usize| {
             let launch = || correlation.get(i).map(|c| (batch.process, c));
             let in_time = !by_time
@@ -216,7 +226,10 @@ impl Filter {
                 && (!by_name
                     || shape.get(i).is_some_and(|id| self.shape.get(id as usize).copied().unwrap_or(false)))
                 && launched.is_none_or(|set| launch().is_some_and(|l| set.contains(&l)))
-                && in_range.is_none_or(|set| launch().is_some_and(|l| set.contains(&l)))
+                && in_range.is_none_or(|range| match is_api {
+                    true => start.get(i).is_some_and(|at| range.holds_call(batch.process, tid.get(i), at)),
+                    false => launch().is_some_and(|l| range.launches.contains(&l)),
+                })
         };
         let kept = (0..batch.rows as u32).filter(|&i| keeps(i as usize)).collect();
         batch.selected = Some(kept);
@@ -265,57 +278,79 @@ impl Spans {
     }
 }
 
-/// Launches whose API call started inside a range called `name` (or `domain:name`).
-fn launches_in_range(frames: &Frames, name: &str) -> Result<HashSet<Launch>> {
-    let everything = Filter::everything();
-    let mut open: HashMap<Lane, Spans> = frames.fold(
-        &tables::RANGE,
-        &["start_ns", "end_ns", "style", "domain_id", "name_id", "tid"],
-        &everything,
-        HashMap::new,
-        |open: &mut HashMap<Lane, Spans>, batch| {
-            let (start, end) = (batch.i64("start_ns"), batch.i64("end_ns"));
-            let (style, domain, text, tid) =
-                (batch.u32("style"), batch.u32("domain_id"), batch.u32("name_id"), batch.u32("tid"));
-            batch.for_each_row(|i| {
-                let range_name = frames.names.text(text.get(i).unwrap_or(0));
-                let matches = range_name == name
-                    || name
-                        .strip_suffix(&*range_name)
-                        .and_then(|d| d.strip_suffix(':'))
-                        .is_some_and(|d| d == frames.names.text(domain.get(i).unwrap_or(0)));
-                let style = style.get(i).unwrap_or(0);
-                if let (true, Some(start)) = (matches && style != 2, start.get(i)) {
-                    let thread = if style == 1 { None } else { tid.get(i) };
-                    // A range still open at the end of the recording reaches to the end.
-                    let end = end.get(i).unwrap_or(i64::MAX);
-                    open.entry((batch.process, thread)).or_default().push(start, end);
-                }
-            });
-        },
-        |a, b| {
-            for (lane, mut spans) in b {
-                a.entry(lane).or_default().append(&mut spans);
-            }
-        },
-    )?;
-    open.values_mut().for_each(Spans::unite);
-    frames.fold(
-        &tables::API,
-        &["start_ns", "tid", "correlation"],
-        &everything,
-        HashSet::new,
-        |set: &mut HashSet<Launch>, batch| {
-            let (start, tid, correlation) = (batch.i64("start_ns"), batch.u32("tid"), batch.u64("correlation"));
-            let any_thread = open.get(&(batch.process, None));
-            batch.for_each_row(|i| {
-                let (Some(at), Some(c)) = (start.get(i), correlation.get(i)) else { return };
-                let mine = tid.get(i).and_then(|tid| open.get(&(batch.process, Some(tid))));
-                if mine.is_some_and(|s| s.contain(at)) || any_thread.is_some_and(|s| s.contain(at)) {
-                    set.insert((batch.process, c));
-                }
-            });
-        },
-        |a, b| a.extend(b),
-    )
+/// Where a range was open, and what was launched from inside.
+struct InRange {
+    open: HashMap<Lane, Spans>,
+    launches: HashSet<Launch>,
+}
+
+impl InRange {
+    /// All ranges called `name` (or `domain:name`).
+    fn find(frames: &Frames, name: &str) -> Result<InRange> {
+        let everything = Filter::everything();
+        let mut found = frames.fold(
+            &tables::RANGE,
+            &["start_ns", "end_ns", "style", "range_id", "domain_id", "name_id", "tid"],
+            &everything,
+            Vec::new,
+            |found: &mut Vec<(Lane, u64, i64, Option<i64>)>, batch| {
+                let (start, end, id) = (batch.i64("start_ns"), batch.i64("end_ns"), batch.u64("range_id"));
+                let (style, domain) = (batch.u32("style"), batch.u32("domain_id"));
+                let (text, tid) = (batch.u32("name_id"), batch.u32("tid"));
+                batch.for_each_row(|i| {
+                    let range_name = frames.names.text(text.get(i).unwrap_or(0));
+                    let matches = range_name == name
+                        || name
+                            .strip_suffix(&*range_name)
+                            .and_then(|d| d.strip_suffix(':'))
+                            .is_some_and(|d| d == frames.names.text(domain.get(i).unwrap_or(0)));
+                    let style = style.get(i).unwrap_or(0);
+                    if let (true, Some(start)) = (matches && style != 2, start.get(i)) {
+                        let thread = if style == 1 { None } else { tid.get(i) };
+                        found.push(((batch.process, thread), id.get(i).unwrap_or(0), start, end.get(i)));
+                    }
+                });
+            },
+            |a, mut b| a.append(&mut b),
+        )?;
+        // A long range is written while it is open, and again when it is closed.
+        let closed: HashSet<(u32, u64)> = found
+            .iter()
+            .filter(|(_, id, _, end)| *id != 0 && end.is_some())
+            .map(|((process, _), id, ..)| (*process, *id))
+            .collect();
+        found.retain(|((process, _), id, _, end)| end.is_some() || !closed.contains(&(*process, *id)));
+        let mut open: HashMap<Lane, Spans> = HashMap::new();
+        for (lane, _, start, end) in found {
+            // A range still open at the end of the recording reaches to the end.
+            open.entry(lane).or_default().push(start, end.unwrap_or(i64::MAX));
+        }
+        open.values_mut().for_each(Spans::unite);
+        let mut range = InRange { open, launches: HashSet::new() };
+        range.launches = frames.fold(
+            &tables::API,
+            &["start_ns", "tid", "correlation"],
+            &everything,
+            HashSet::new,
+            |set: &mut HashSet<Launch>, batch| {
+                let (start, tid, correlation) = (batch.i64("start_ns"), batch.u32("tid"), batch.u64("correlation"));
+                batch.for_each_row(|i| {
+                    let (Some(at), Some(c)) = (start.get(i), correlation.get(i).filter(|&c| c != 0)) else {
+                        return;
+                    };
+                    if range.holds_call(batch.process, tid.get(i), at) {
+                        set.insert((batch.process, c));
+                    }
+                });
+            },
+            |a, b| a.extend(b),
+        )?;
+        Ok(range)
+    }
+
+    /// Whether a call that started then and there is inside: on the same thread, or anywhere in a start/end range.
+    fn holds_call(&self, process: u32, tid: Option<u32>, at: i64) -> bool {
+        let in_lane = |lane: Lane| self.open.get(&lane).is_some_and(|spans| spans.contain(at));
+        in_lane((process, None)) || tid.is_some_and(|tid| in_lane((process, Some(tid))))
+    }
 }

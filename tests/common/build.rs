@@ -6,7 +6,7 @@ use gpuprof::trace::sink::valid_duration;
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, params_from_iter};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use trace_format::header::FileHeader;
 use trace_format::schema::{Row, RowBuilder};
@@ -115,6 +115,22 @@ pub struct Fill {
     pub context: u32,
     pub stream: u32,
     pub correlation: u64,
+}
+
+/// What kernels, copies and fills have in common.
+pub struct Work<'s> {
+    /// The kernel's base name; empty for copies and fills.
+    pub base: &'s [u8],
+    pub start: i64,
+    pub device: u32,
+    pub stream: u32,
+    pub correlation: u64,
+}
+
+impl<'s> Work<'s> {
+    fn new(base: &'s [u8], start: i64, device: u32, stream: u32, correlation: u64) -> Self {
+        Work { base, start, device, stream, correlation }
+    }
 }
 
 /// Functions that the samples call: name with version, callback id, domain.
@@ -277,6 +293,36 @@ impl Story {
         self
     }
 
+    /// The records that pass.
+    pub fn only(&self, gpu: impl Fn(&Work) -> bool, call: impl Fn(&Call) -> bool) -> Story {
+        let mut story = self.clone();
+        story.kernels.retain(|k| gpu(&Work::new(&k.name.base, k.start, k.device, k.stream, k.correlation)));
+        story.copies.retain(|c| gpu(&Work::new(b"", c.start, c.device, c.stream, c.correlation)));
+        story.fills.retain(|f| gpu(&Work::new(b"", f.start, f.device, f.stream, f.correlation)));
+        story.calls.retain(call);
+        story
+    }
+
+    /// Correlation ids of all GPU work.
+    pub fn launched(&self) -> BTreeSet<u64> {
+        let kernels = self.kernels.iter().map(|k| k.correlation);
+        let copies = self.copies.iter().map(|c| c.correlation);
+        kernels.chain(copies).chain(self.fills.iter().map(|f| f.correlation)).collect()
+    }
+
+    /// Count and total of all valid calls, by name without version.
+    pub fn api_totals(&self) -> BTreeMap<String, (u64, u128)> {
+        let mut totals: BTreeMap<String, (u64, u128)> = BTreeMap::new();
+        for call in &self.calls {
+            if let Some(duration) = valid_duration(call.start, call.end) {
+                let name = call.function.0.split("_v").next().unwrap_or_default().to_owned();
+                let entry = totals.entry(name).or_default();
+                *entry = (entry.0 + 1, entry.1 + duration as u128);
+            }
+        }
+        totals
+    }
+
     /// What `report` counts: name and duration of all valid GPU work, by name.
     pub fn gpu_totals(&self) -> BTreeMap<String, (u64, u128)> {
         let mut totals: BTreeMap<String, (u64, u128)> = BTreeMap::new();
@@ -393,8 +439,11 @@ impl<W: Output> NativeWriter<W> {
                 ..DeviceRow::default()
             })
             .collect();
-        let threads: Vec<ThreadRow> =
-            story.threads.iter().map(|(tid, name)| ThreadRow { tid: *tid, name_id: this.string(name.as_bytes()) }).collect();
+        let threads: Vec<ThreadRow> = story
+            .threads
+            .iter()
+            .map(|(tid, name)| ThreadRow { tid: *tid, name_id: this.string(name.as_bytes()) })
+            .collect();
         this.define();
         this.rows(devices);
         this.rows(threads);
@@ -655,7 +704,12 @@ pub fn nvprof(story: &Story, version: i64) -> Vec<u8> {
         _ => (int(start.wrapping_add(epoch)), int(end.wrapping_add(epoch))),
     };
     let place = |device: u32, context: u32, stream: u32, correlation: u64| {
-        [("deviceId", int(device)), ("contextId", int(context)), ("streamId", int(stream)), ("correlationId", int(correlation))]
+        [
+            ("deviceId", int(device)),
+            ("contextId", int(context)),
+            ("streamId", int(stream)),
+            ("correlationId", int(correlation)),
+        ]
     };
     let command = texts.id(b"./app --secret-of-the-command-line");
     let process = object([story.pid, 0, 0]);
@@ -677,12 +731,24 @@ pub fn nvprof(story: &Story, version: i64) -> Vec<u8> {
     }
     for k in &story.kernels {
         let (start, end) = times(k.start, k.end);
-        let mut row = vec![("start", start), ("end", end), ("cacheConfig", Sql::Blob(vec![0; 4])), ("name", texts.id(&k.name.mangled))];
+        let mut row = vec![
+            ("start", start),
+            ("end", end),
+            ("cacheConfig", Sql::Blob(vec![0; 4])),
+            ("name", texts.id(&k.name.mangled)),
+        ];
         row.extend(place(k.device, k.context, k.stream, k.correlation));
         row.extend(["gridX", "gridY", "gridZ"].into_iter().zip(k.grid.map(int)));
         row.extend(["blockX", "blockY", "blockZ"].into_iter().zip(k.block.map(int)));
         row.push(("registersPerThread", int(32)));
-        let zeros = ["completed", "staticSharedMemory", "dynamicSharedMemory", "localMemoryPerThread", "localMemoryTotal", "gridId"];
+        let zeros = [
+            "completed",
+            "staticSharedMemory",
+            "dynamicSharedMemory",
+            "localMemoryPerThread",
+            "localMemoryTotal",
+            "gridId",
+        ];
         row.extend(zeros.map(|name| (name, int(0))));
         if newer {
             let zeros = ["sharedMemoryConfig", "queued", "submitted", "launchType", "graphNodeId", "graphId"];
@@ -695,7 +761,12 @@ pub fn nvprof(story: &Story, version: i64) -> Vec<u8> {
         let (start, end) = times(c.start, c.end);
         let mut row = vec![("start", start), ("end", end), ("bytes", int(c.bytes)), ("copyKind", int(c.kind))];
         let (src, dst) = c.memories();
-        row.extend([("srcKind", int(src)), ("dstKind", int(dst)), ("flags", int(0)), ("runtimeCorrelationId", int(0))]);
+        row.extend([
+            ("srcKind", int(src)),
+            ("dstKind", int(dst)),
+            ("flags", int(0)),
+            ("runtimeCorrelationId", int(0)),
+        ]);
         row.extend(place(c.device, c.context, c.stream, c.correlation));
         row.extend(graph.clone().into_iter().filter(|_| newer));
         db.insert("CUPTI_ACTIVITY_KIND_MEMCPY", &row);
@@ -830,11 +901,26 @@ CREATE TABLE ThreadNames (nameId INTEGER NOT NULL, priority INTEGER, globalTid I
 ";
 
 const NSYS_2026_LAZY: [(&str, &str); 5] = [
-    ("CUPTI_ACTIVITY_KIND_KERNEL", "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, greenContextId INTEGER, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL, mangledName INTEGER, launchType INTEGER, cacheConfig INTEGER, registersPerThread INTEGER NOT NULL, gridX INTEGER NOT NULL, gridY INTEGER NOT NULL, gridZ INTEGER NOT NULL, blockX INTEGER NOT NULL, blockY INTEGER NOT NULL, blockZ INTEGER NOT NULL, clusterX INTEGER, clusterY INTEGER, clusterZ INTEGER, staticSharedMemory INTEGER NOT NULL, dynamicSharedMemory INTEGER NOT NULL, localMemoryPerThread INTEGER NOT NULL, localMemoryTotal INTEGER NOT NULL, gridId INTEGER NOT NULL, graphNodeId INTEGER, graphId INTEGER, tensorSizeMinusOneElements TEXT"),
-    ("CUPTI_ACTIVITY_KIND_MEMCPY", "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, greenContextId INTEGER, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, bytes INTEGER NOT NULL, copyKind INTEGER NOT NULL, deprecatedSrcId INTEGER, srcKind INTEGER, dstKind INTEGER, srcDeviceId INTEGER, srcContextId INTEGER, dstDeviceId INTEGER, dstContextId INTEGER, migrationCause INTEGER, graphNodeId INTEGER, virtualAddress INTEGER, copyCount INTEGER"),
-    ("CUPTI_ACTIVITY_KIND_MEMSET", "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, greenContextId INTEGER, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, value INTEGER NOT NULL, bytes INTEGER NOT NULL, graphNodeId INTEGER, memKind INTEGER"),
-    ("CUPTI_ACTIVITY_KIND_RUNTIME", "start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL, globalTid INTEGER, correlationId INTEGER, nameId INTEGER NOT NULL, returnValue INTEGER NOT NULL, callchainId INTEGER"),
-    ("NVTX_EVENTS", "start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, rangeId INTEGER, category INTEGER, color INTEGER, text TEXT, globalTid INTEGER, endGlobalTid INTEGER, textId INTEGER, domainId INTEGER, uint64Value INTEGER, int64Value INTEGER, doubleValue REAL, binaryData TEXT"),
+    (
+        "CUPTI_ACTIVITY_KIND_KERNEL",
+        "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, greenContextId INTEGER, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL, mangledName INTEGER, launchType INTEGER, cacheConfig INTEGER, registersPerThread INTEGER NOT NULL, gridX INTEGER NOT NULL, gridY INTEGER NOT NULL, gridZ INTEGER NOT NULL, blockX INTEGER NOT NULL, blockY INTEGER NOT NULL, blockZ INTEGER NOT NULL, clusterX INTEGER, clusterY INTEGER, clusterZ INTEGER, staticSharedMemory INTEGER NOT NULL, dynamicSharedMemory INTEGER NOT NULL, localMemoryPerThread INTEGER NOT NULL, localMemoryTotal INTEGER NOT NULL, gridId INTEGER NOT NULL, graphNodeId INTEGER, graphId INTEGER, tensorSizeMinusOneElements TEXT",
+    ),
+    (
+        "CUPTI_ACTIVITY_KIND_MEMCPY",
+        "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, greenContextId INTEGER, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, bytes INTEGER NOT NULL, copyKind INTEGER NOT NULL, deprecatedSrcId INTEGER, srcKind INTEGER, dstKind INTEGER, srcDeviceId INTEGER, srcContextId INTEGER, dstDeviceId INTEGER, dstContextId INTEGER, migrationCause INTEGER, graphNodeId INTEGER, virtualAddress INTEGER, copyCount INTEGER",
+    ),
+    (
+        "CUPTI_ACTIVITY_KIND_MEMSET",
+        "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, greenContextId INTEGER, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, value INTEGER NOT NULL, bytes INTEGER NOT NULL, graphNodeId INTEGER, memKind INTEGER",
+    ),
+    (
+        "CUPTI_ACTIVITY_KIND_RUNTIME",
+        "start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL, globalTid INTEGER, correlationId INTEGER, nameId INTEGER NOT NULL, returnValue INTEGER NOT NULL, callchainId INTEGER",
+    ),
+    (
+        "NVTX_EVENTS",
+        "start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, rangeId INTEGER, category INTEGER, color INTEGER, text TEXT, globalTid INTEGER, endGlobalTid INTEGER, textId INTEGER, domainId INTEGER, uint64Value INTEGER, int64Value INTEGER, doubleValue REAL, binaryData TEXT",
+    ),
 ];
 
 /// The story as an SQLite export of nsys.
@@ -912,7 +998,8 @@ pub fn nsys(story: &Story, era: NsysEra) -> Vec<u8> {
         row.extend(["gridX", "gridY", "gridZ"].into_iter().zip(k.grid.map(int)));
         row.extend(["blockX", "blockY", "blockZ"].into_iter().zip(k.block.map(int)));
         row.push(("registersPerThread", int(32)));
-        let zeros = ["staticSharedMemory", "dynamicSharedMemory", "localMemoryPerThread", "localMemoryTotal", "gridId"];
+        let zeros =
+            ["staticSharedMemory", "dynamicSharedMemory", "localMemoryPerThread", "localMemoryTotal", "gridId"];
         row.extend(zeros.map(|name| (name, int(0))));
         db.insert("CUPTI_ACTIVITY_KIND_KERNEL", &row);
     }
@@ -920,7 +1007,12 @@ pub fn nsys(story: &Story, era: NsysEra) -> Vec<u8> {
         let mut row = place(c.start, c.end, (c.device, c.context, c.stream), c.correlation);
         // nsys numbers kinds of memory one lower than CUPTI.
         let (src, dst) = c.memories();
-        row.extend([("bytes", int(c.bytes)), ("copyKind", int(c.kind)), ("srcKind", int(src - 1)), ("dstKind", int(dst - 1))]);
+        row.extend([
+            ("bytes", int(c.bytes)),
+            ("copyKind", int(c.kind)),
+            ("srcKind", int(src - 1)),
+            ("dstKind", int(dst - 1)),
+        ]);
         db.insert("CUPTI_ACTIVITY_KIND_MEMCPY", &row);
     }
     for f in &story.fills {
@@ -947,13 +1039,15 @@ pub fn nsys(story: &Story, era: NsysEra) -> Vec<u8> {
             let next = domains.len() as i64 + 1;
             *domains.entry(domain).or_insert_with(|| {
                 let text = ("text", Sql::Text(domain.clone()));
-                let row = [("start", int(0)), ("eventType", int(75)), text, thread.clone(), ("domainId", int(next))];
+                let row =
+                    [("start", int(0)), ("eventType", int(75)), text, thread.clone(), ("domainId", int(next))];
                 db.insert("NVTX_EVENTS", &row);
                 next
             })
         });
         let event_type = [59, 60, 34][range.style as usize];
-        let mut row = vec![("start", int(range.start)), ("eventType", int(event_type)), thread, ("domainId", int(domain))];
+        let mut row =
+            vec![("start", int(range.start)), ("eventType", int(event_type)), thread, ("domainId", int(domain))];
         row.extend(range.end.map(|end| ("end", int(end))));
         // Registered strings stand in StringIds, others here.
         match range.name.len() % 2 {
@@ -982,13 +1076,8 @@ pub enum KinetoEra {
     Base2024,
 }
 
-pub const KINETO_ERAS: [KinetoEra; 5] = [
-    KinetoEra::Bare2020,
-    KinetoEra::Object2021,
-    KinetoEra::Plain2022,
-    KinetoEra::Float2024,
-    KinetoEra::Base2024,
-];
+pub const KINETO_ERAS: [KinetoEra; 5] =
+    [KinetoEra::Bare2020, KinetoEra::Object2021, KinetoEra::Plain2022, KinetoEra::Float2024, KinetoEra::Base2024];
 
 /// The story as a PyTorch profiler trace.
 pub fn kineto(story: &Story, era: KinetoEra) -> Vec<u8> {
@@ -1042,6 +1131,12 @@ pub fn kineto(story: &Story, era: KinetoEra) -> Vec<u8> {
         let lane = (json!(story.pid), json!(c.tid));
         add(cat, name, lane, (c.start, c.end), json!({"cbid": cbid, "correlation": c.correlation}));
     }
+    for range in story.ranges.iter().filter(|range| !old && range.style == 0) {
+        if let Some(end) = range.end {
+            let lane = (json!(story.pid), json!(range.tid));
+            add("user_annotation", &range.name, lane, (range.start, end), json!({}));
+        }
+    }
     // What is no GPU work although it stands on the GPU's rows.
     let noise = (1_000_000, 9_000_000);
     add("gpu_user_annotation", "step", (json!(0), json!(7)), noise, json!({}));
@@ -1072,7 +1167,10 @@ pub fn kineto(story: &Story, era: KinetoEra) -> Vec<u8> {
     let mut text = format!("{header}, \"traceEvents\": {events}");
     if era == Base2024 {
         // It may follow the events, and does in real files.
-        text.push_str(&format!(", \"displayTimeUnit\": \"ms\", \"baseTimeNanoseconds\": {}", story.epoch.unwrap_or(0)));
+        text.push_str(&format!(
+            ", \"displayTimeUnit\": \"ms\", \"baseTimeNanoseconds\": {}",
+            story.epoch.unwrap_or(0)
+        ));
     }
     text.push_str("\n}\n");
     text.into_bytes()

@@ -53,9 +53,7 @@ fn summary(view: &Named, context: &Context, with_size: bool) -> Result<Table> {
             }
         }
     } else {
-        let split = totals::Split::default();
-        let key = Some("shape_id");
-        let kernels = totals::totals(context.frames, &tables::KERNEL, key, split, QUANTILES, context.filter)?;
+        let kernels = totals_by_name(context, with_size)?;
         kernels.groups.into_iter().for_each(|group| lines.merge(names(group.key, None), group.stats));
     }
     let headings: &[&str] = if with_size { &["GridXYZ", "BlockXYZ", "Name"] } else { &["Name"] };
@@ -65,12 +63,20 @@ fn summary(view: &Named, context: &Context, with_size: bool) -> Result<Table> {
 /// Adds all kernels by name, behind `category`.
 pub(super) fn add_kernels(lines: &mut Lines, context: &Context, category: &str) -> Result<()> {
     let style = KernelName::of(context);
-    let split = totals::Split::default();
-    let kernels =
-        totals::totals(context.frames, &tables::KERNEL, Some("shape_id"), split, QUANTILES, context.filter)?;
+    let kernels = totals_by_name(context, false)?;
     for group in kernels.groups {
         let name = style.text(context.labels, group.key).to_owned();
         lines.merge(vec![category.to_owned(), name], group.stats);
     }
     Ok(())
+}
+
+/// Statistics of all kernels by launch shape, or one shape for all of the same name.
+fn totals_by_name(context: &Context, with_size: bool) -> Result<totals::Totals> {
+    let (frames, filter, split) = (context.frames, context.filter, totals::Split::default());
+    if with_size {
+        return totals::totals(frames, &tables::KERNEL, Some("shape_id"), split, QUANTILES, filter);
+    }
+    let same_name = context.labels.shapes_by_name();
+    totals::grouped_totals(frames, &tables::KERNEL, "shape_id", &same_name, split, QUANTILES, filter)
 }
