@@ -85,7 +85,7 @@ pub fn losses(frames: &Frames) -> Result<Vec<Note>> {
         .map(|group| {
             let (process, cause, _) = group[0];
             let path = frames.processes.get(process as usize).map(|p| p.path.display().to_string());
-            let rows: i64 = group.iter().map(|(_, _, rows)| rows).sum();
+            let rows: i128 = group.iter().map(|(_, _, rows)| i128::from(*rows)).sum();
             let rows =
                 if rows > 0 { format!("{rows} records lost") } else { "records lost, how many is unknown".into() };
             let text = format!("{}: {rows}: {}", path.unwrap_or_default(), cause_text(cause));

@@ -1,5 +1,6 @@
 //! `gpuprof info`: what a file is, who wrote it, and what is in it.
 
+use super::report::say;
 use crate::analysis::partial;
 use crate::error::{Error, Result};
 use crate::import;
@@ -37,6 +38,10 @@ pub fn run(args: &Args) -> Result<()> {
     }
     let frames = Frames::open(&args.paths, &Need::all())?;
     let document = describe(&frames)?;
+    if args.format != Format::Table {
+        // Lists for machines have no room for them, and whoever looks at JSON on a terminal sees them first.
+        say(&document.notes);
+    }
     let write = |out: &mut dyn Write| {
         document.write(out, args.format)?;
         if args.format == Format::Table {
@@ -74,8 +79,8 @@ fn describe(frames: &Frames) -> Result<Document> {
     );
     let span = frames.time_span()?;
     for file in &frames.files {
-        let native =
-            frames.natives().iter().find(|n| n.process == file.processes.start && file.processes.len() == 1);
+        // By path: all segments of a ring are of one process.
+        let native = frames.natives().iter().find(|n| n.path() == file.path);
         let bytes = file.path.metadata().map(|m| m.len()).ok();
         let closed = native.map_or("", |n| if n.reader().is_closed() { "yes" } else { "no" });
         let span = if frames.files.len() == 1 { span } else { None };
@@ -136,7 +141,9 @@ fn describe(frames: &Frames) -> Result<Document> {
             rows.rows.push(vec![table.name.into(), Cell::int(count)]);
         }
     }
+    // Losses first: reading them may find damage.
+    let losses = partial::losses(frames)?;
     let mut notes = frames.all_notes();
-    notes.extend(partial::losses(frames)?);
+    notes.extend(losses);
     Ok(Document { notes, tables: vec![files, processes, devices, rows] })
 }

@@ -386,7 +386,8 @@ impl<F: FnOnce() -> Result<()>> Write for NotesFirst<'_, F> {
     }
 }
 
-fn say(notes: &[crate::trace::sink::Note]) {
+/// Says what is partial on the standard error.
+pub(super) fn say(notes: &[crate::trace::sink::Note]) {
     let mut err = io::stderr().lock();
     for note in notes {
         // A closed stderr must not cost the report.

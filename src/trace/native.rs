@@ -189,6 +189,11 @@ impl NativeFile {
         &self.reader
     }
 
+    /// Where the file is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// What all segments of one recording share; none for a trace in one file.
     pub fn run(&self) -> Option<&str> {
         self.reader.header().run.as_deref()
