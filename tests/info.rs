@@ -100,7 +100,10 @@ fn people_get_tables_and_notes_below_them() {
         assert!(answer.stdout.contains(part), "{part}: {}", answer.stdout);
     }
     let notes: Vec<&str> = answer.stdout.lines().rev().take(2).collect();
-    assert!(notes[1].contains("not closed") && notes[0].contains("7 records lost: CUPTI dropped them"), "{notes:?}");
+    assert!(
+        notes[1].contains("not closed") && notes[0].contains("7 records lost: CUPTI dropped them"),
+        "{notes:?}"
+    );
     for format in ["csv", "tsv", "markdown", "json"] {
         let answer = gpuprof(&["info", "--format", format, &path]);
         assert!(answer.stderr.contains("not closed") && answer.stderr.contains("7 records lost"), "{format}");
@@ -181,7 +184,8 @@ fn rows_of_activity_are_not_read_at_all() {
     // Whoever reads one of these rows finds that its frame is damaged.
     let reader = TraceReader::new(&bytes[..]).expect("a trace");
     let mut damaged = bytes.clone();
-    let is_activity = |frame: &&trace_format::frame::FrameInfo| frame.spec().is_some_and(|t| t.role == Role::Activity);
+    let is_activity =
+        |frame: &&trace_format::frame::FrameInfo| frame.spec().is_some_and(|t| t.role == Role::Activity);
     for frame in reader.frames().iter().filter(is_activity) {
         damaged[frame.offset as usize + HEADER_BYTES + frame.payload_len as usize / 2] ^= 1;
     }
@@ -201,7 +205,8 @@ fn segments_of_a_ring_are_one_process_and_each_has_its_own_state() {
     let story = Story::sample(200);
     let segments = SegmentFiles { trace: folder.path().join("run.gpuprof") };
     let header = FileHeader::new("gpuprof 0.1.0", EPOCH);
-    let mut writer = SegmentedWriter::create(segments, &header, WriteOptions::default(), 8_000, u64::MAX).expect("a ring");
+    let mut writer =
+        SegmentedWriter::create(segments, &header, WriteOptions::default(), 8_000, u64::MAX).expect("a ring");
     writer.write_json(&tables::PROCESS, &json!({"pid": 4242})).expect("a process");
     for batch in native_batches(&story, 20) {
         writer.write_batch(&batch).expect("a frame");
@@ -209,7 +214,8 @@ fn segments_of_a_ring_are_one_process_and_each_has_its_own_state() {
     // The last segment is still being written.
     let document = info(&[folder.path().to_str().expect("a path")]);
     assert_eq!(rows(&document, "processes").len(), 1);
-    let closed: Vec<&str> = rows(&document, "files").iter().map(|row| row["Closed"].as_str().expect("text")).collect();
+    let closed: Vec<&str> =
+        rows(&document, "files").iter().map(|row| row["Closed"].as_str().expect("text")).collect();
     assert!(closed.len() >= 3, "{closed:?}");
     let (last, others) = closed.split_last().expect("segments");
     assert_eq!(*last, "no");

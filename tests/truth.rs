@@ -188,7 +188,10 @@ impl Found {
             *total += (end - start.max(*until)).max(0);
             *until = end.max(*until);
         }
-        busy.into_iter().map(|(device, (total, _))| (device, json!(total))).collect::<serde_json::Map<_, _>>().into()
+        busy.into_iter()
+            .map(|(device, (total, _))| (device, json!(total)))
+            .collect::<serde_json::Map<_, _>>()
+            .into()
     }
 }
 
@@ -215,7 +218,11 @@ impl Row {
         let start = i64("start_ns").expect("a start");
         Row {
             start,
-            duration: if table == &tables::RANGE { i64("end_ns").map(|end| end - start) } else { i64("duration_ns") },
+            duration: if table == &tables::RANGE {
+                i64("end_ns").map(|end| end - start)
+            } else {
+                i64("duration_ns")
+            },
             device: u32("device"),
             stream: u32("stream"),
             shape: u32("shape_id"),
@@ -267,7 +274,8 @@ fn compare(path: &Path, truth: &Value, frames: &Frames) {
     let found = Found::of(frames);
     let is_json = truth["format"] == "chrome-trace";
     // nvprof's names are mangled, the others' demangled; each is what the file holds.
-    let is_mangled = truth["kernels"].as_array().is_some_and(|rows| rows.iter().any(|row| !row["mangled"].is_null()));
+    let is_mangled =
+        truth["kernels"].as_array().is_some_and(|rows| rows.iter().any(|row| !row["mangled"].is_null()));
     let kernel = |entry: &Value| text(entry, if is_mangled { "mangled" } else { "name" }).to_owned();
     assert_eq!(found.kernels, expected(truth, "kernels", kernel), "{file}: kernels");
     if !truth["kernels_by_short_name"].is_null() {
@@ -327,7 +335,8 @@ fn compare(path: &Path, truth: &Value, frames: &Frames) {
             assert_eq!(found.ranges[0].get(&name), Some(&sums), "{file}: range {name}");
         }
     }
-    for (table, row) in [("SYNCHRONIZATION", "sync"), ("CUDA_EVENT", "event"), ("EXTERNAL_CORRELATION", "external")] {
+    for (table, row) in [("SYNCHRONIZATION", "sync"), ("CUDA_EVENT", "event"), ("EXTERNAL_CORRELATION", "external")]
+    {
         if let Some(rows) = truth["table_rows"][format!("CUPTI_ACTIVITY_KIND_{table}")].as_u64() {
             assert_eq!(found.rows.get(row).copied().unwrap_or(0), rows, "{file}: rows of {row}");
         }
@@ -454,7 +463,8 @@ fn reading_some_tables_changes_nothing_in_them() {
         let path = [shared.join("data").join(file)];
         let all = Frames::open(&path, &Need::all()).unwrap_or_else(|e| panic!("{e}"));
         for table in all_tables {
-            let one = Frames::open(&path, &Need { tables: vec![table], ..Need::all() }).unwrap_or_else(|e| panic!("{e}"));
+            let one =
+                Frames::open(&path, &Need { tables: vec![table], ..Need::all() }).unwrap_or_else(|e| panic!("{e}"));
             assert_eq!(one.rows(table), all.rows(table), "{file}: {}", table.name);
             // A process of which nothing is read may not be known to exist.
             let same_epoch = one.processes.is_empty() || one.offset_ns(0) == all.offset_ns(0);

@@ -3,9 +3,9 @@
 
 use super::activity::{GpuActivity, What};
 use super::labels::Labels;
-use super::listing;
 use super::stats::{Stats, Wanted};
 use super::summary::{Summary, SummaryRow};
+use super::{launches, listing};
 use crate::cupti::operation;
 use crate::error::Result;
 use crate::trace::select::{Filter, Spans};
@@ -101,7 +101,7 @@ pub fn sections(labels: &Labels, filter: &Filter) -> Result<Vec<RangeSection>> {
     for activity in activities.iter().filter(|a| a.correlation != 0) {
         launched.entry((activity.process, activity.correlation)).or_default().push(activity);
     }
-    let threads = thread_names(labels)?;
+    let threads = launches::thread_names(frames)?;
     let mut out = Vec::new();
     for ((process, tid, domain, name), mut ranges) in ranges {
         ranges.spans.unite();
@@ -162,29 +162,4 @@ impl<'a> ByName<'a> {
         summary.sort();
         summary
     }
-}
-
-fn thread_names(labels: &Labels) -> Result<HashMap<(u32, u32), u32>> {
-    labels.frames().fold(
-        &tables::THREAD,
-        &["tid", "name_id"],
-        &Filter::everything(),
-        HashMap::new,
-        |names: &mut HashMap<(u32, u32), u32>, batch| {
-            let (tid, name) = (batch.u32("tid"), batch.u32("name_id"));
-            batch.for_each_row(|i| {
-                if let (Some(tid), Some(name)) = (tid.get(i), name.get(i)) {
-                    // Of several names the smallest id, so that the answer does not depend on order.
-                    let known = names.entry((batch.process, tid)).or_insert(name);
-                    *known = (*known).min(name);
-                }
-            });
-        },
-        |a, b| {
-            for (key, name) in b {
-                let known = a.entry(key).or_insert(name);
-                *known = (*known).min(name);
-            }
-        },
-    )
 }

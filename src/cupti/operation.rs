@@ -35,3 +35,17 @@ pub fn openmp_name(kind: u32) -> &'static str {
         _ => "omp_unknown",
     }
 }
+
+/// `CUpti_ActivityMemoryKind` in words.
+pub fn memory_kind(kind: u32) -> &'static str {
+    match kind {
+        1 => "Pageable",
+        2 => "Pinned",
+        3 => "Device",
+        4 => "Array",
+        5 => "Managed",
+        6 => "Device Static",
+        7 => "Managed Static",
+        _ => "Unknown",
+    }
+}

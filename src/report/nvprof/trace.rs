@@ -165,8 +165,8 @@ fn gpu_row<'a>(row: &GpuActivity, labels: &'a dyn Labels, origin_ns: i64) -> Row
         What::Kernel { shape } => kernel_cells(listed, *shape, labels),
         What::Memcpy { src_kind, dst_kind, bytes, peer, .. } => {
             let listed = moved(listed, *bytes, row.duration_ns)
-                .with(Column::SrcMemType, Cell::Word(memory_kind(*src_kind)))
-                .with(Column::DstMemType, Cell::Word(memory_kind(*dst_kind)));
+                .with(Column::SrcMemType, Cell::Word(operation::memory_kind(*src_kind)))
+                .with(Column::DstMemType, Cell::Word(operation::memory_kind(*dst_kind)));
             match *peer {
                 None => listed,
                 Some([src_device, src_context, dst_device, dst_context]) => listed
@@ -176,9 +176,8 @@ fn gpu_row<'a>(row: &GpuActivity, labels: &'a dyn Labels, origin_ns: i64) -> Row
                     .with(Column::DstContext, Cell::Id(dst_context)),
             }
         }
-        What::Memset { mem_kind, bytes } => {
-            moved(listed, *bytes, row.duration_ns).with(Column::SrcMemType, Cell::Word(memory_kind(*mem_kind)))
-        }
+        What::Memset { mem_kind, bytes } => moved(listed, *bytes, row.duration_ns)
+            .with(Column::SrcMemType, Cell::Word(operation::memory_kind(*mem_kind))),
         What::Uvm { .. } => return uvm_cells(listed, row, origin_ns),
     };
     let listed = listed
@@ -250,20 +249,6 @@ fn uvm_name(kind: u32) -> &'static str {
         7 => "[Unified Memory remote map]",
         8 => "[Unified Memory Memcpy DtoD]",
         _ => "[Unified Memory]",
-    }
-}
-
-/// `CUpti_ActivityMemoryKind` in words.
-fn memory_kind(kind: u32) -> &'static str {
-    match kind {
-        1 => "Pageable",
-        2 => "Pinned",
-        3 => "Device",
-        4 => "Array",
-        5 => "Managed",
-        6 => "Device Static",
-        7 => "Managed Static",
-        _ => "Unknown",
     }
 }
 

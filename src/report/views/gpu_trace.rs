@@ -2,10 +2,11 @@
 
 use super::NVTX_NAME;
 use super::named::{Clock, Named, megabytes, throughput};
-use super::words::{KernelName, memcpy_name, memory_kind, migration_name};
+use super::words::{KernelName, memcpy_name, migration_name};
 use crate::analysis::activity::{GpuActivity, What};
 use crate::analysis::{launches, listing};
 use crate::cupti::operation::MEMSET;
+use crate::cupti::operation::memory_kind;
 use crate::error::Result;
 use crate::render::table::{Cell, Table};
 use crate::report::Context;

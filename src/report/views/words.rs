@@ -85,20 +85,6 @@ pub(super) fn memcpy_name(kind: u32) -> &'static str {
     }
 }
 
-/// `CUpti_ActivityMemoryKind`.
-pub(super) fn memory_kind(kind: u32) -> &'static str {
-    match kind {
-        1 => "Pageable",
-        2 => "Pinned",
-        3 => "Device",
-        4 => "Array",
-        5 => "Managed",
-        6 => "Device Static",
-        7 => "Managed Static",
-        _ => "Unknown",
-    }
-}
-
 /// `range.style`. nsys knows the first two; PyTorch's operators and annotations are ranges here too.
 pub(super) fn range_style(style: u32) -> &'static str {
     match style {
