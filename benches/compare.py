@@ -121,6 +121,10 @@ def cases(gpuprof, data):
         KINETO_1M, of_views)
     add(*here, "msgspec", "Kineto JSON.gz 1 M: msgspec + Polars", peer("msgspec", "kineto_1m.json.gz"), KINETO_1M,
         first)
+    hta = os.environ.get("GPUPROF_BENCH_HTA", "")
+    add(os.path.exists(hta), "it could not be installed", "hta",
+        "Kineto JSON.gz 1 M: Holistic Trace Analysis, kernel breakdown",
+        [hta, f"{HERE}/peers.py", "hta", "kineto_1m.json.gz"], runs=1)
     add(*here, "large", "native 100 M: `gpuprof report --no-insights`", own("large_100m.gpuprof", "--no-insights"),
         runs=min(RUNS, 3))
     add(*here, "large-median", "native 100 M: gpuprof, two views with exact medians",

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """The same summary by other programs: per kernel and API call count, total, exact median, smallest, largest.
 
-    peers.py duckdb|polars TRACE.parquet        peers.py sqlite|pandas TRACE.sqlite        peers.py msgspec TRACE.json.gz
+    peers.py duckdb|polars TRACE.parquet        peers.py sqlite|pandas TRACE.sqlite
+    peers.py msgspec|hta TRACE.json.gz
 
-Each prints the digest of its result: sha256 over lines `kind|name|count|total|min|max|median`, first 12 digits. Each is
+Each but the last prints the digest of its result: sha256 over lines `kind|name|count|total|min|max|median`, first 12 digits. Each is
 the fastest way we know to write it for that library; BASELINES in the design notes has the ones that lost."""
 import gzip
 import hashlib
@@ -109,6 +110,21 @@ def msgspec(path):
     return frame.group_by("kind", "name").agg(
         pl.len(), d.sum().alias("total"), d.min().alias("min"), d.max().alias("max"), d.median().alias("median")
     ).iter_rows()
+
+
+def hta(path):
+    """Meta's Holistic Trace Analysis: reading and its kernel breakdown. No medians and no API calls in it."""
+    import logging
+    import os
+    import tempfile
+    import warnings
+    warnings.filterwarnings("ignore")
+    logging.disable(logging.WARNING)
+    from hta.trace_analysis import TraceAnalysis
+    with tempfile.TemporaryDirectory() as folder:
+        os.symlink(os.path.abspath(path), f"{folder}/rank0.json.gz")
+        TraceAnalysis(trace_dir=folder).get_gpu_kernel_breakdown(visualize=False, num_kernels=200)
+    return []
 
 
 if __name__ == "__main__":

@@ -29,6 +29,11 @@ if [ ! -x "$python" ]; then
     python3 -m venv "$data/venv"
     "$data/venv/bin/pip" install -q numpy pandas pyarrow polars duckdb msgspec
 fi
+hta=${GPUPROF_BENCH_HTA:-$data/venv_hta/bin/python}
+if [ ! -x "$hta" ]; then # has dependencies of its own that do not go with the others
+    python3 -m venv "$data/venv_hta" && "$data/venv_hta/bin/pip" install -q HolisticTraceAnalysis ijson ||
+        rm -rf "$data/venv_hta"
+fi
 
 # What is being made has another name until it is whole.
 ensure() { # ensure FILE COMMAND...: the command's {} is the file
@@ -82,6 +87,6 @@ if [ -e "$data/nvidia/env" ]; then
     done
 fi
 cd "$here"
-PYTHONPATH=benches PYTHONDONTWRITEBYTECODE=1 PATH="$PATH:$data/bin" \
+GPUPROF_BENCH_HTA=$hta PYTHONPATH=benches PYTHONDONTWRITEBYTECODE=1 PATH="$PATH:$data/bin" \
     "$python" benches/compare.py "$gpuprof" "$data" "$results"
 echo "gpuprof: wrote $results" >&2

@@ -9,6 +9,7 @@ use super::{launches, listing};
 use crate::cupti::operation;
 use crate::error::Result;
 use crate::trace::select::{Filter, Spans};
+use crate::trace::sink::valid_duration;
 use hashbrown::HashMap;
 use std::collections::BTreeMap;
 use trace_format::tables;
@@ -71,13 +72,11 @@ pub fn sections(labels: &Labels, filter: &Filter) -> Result<Vec<RangeSection>> {
                 let (Some(from), Some(to), Some(style @ (0 | 1))) = (start.get(i), end.get(i), style.get(i)) else {
                     return;
                 };
-                if to < from {
-                    return;
-                }
+                let Some(duration) = valid_duration(from, to) else { return };
                 let key =
                     (batch.process, tid.get(i).unwrap_or(0), domain.get(i).unwrap_or(0), name.get(i).unwrap_or(0));
                 let ranges = found.entry(key).or_default();
-                ranges.stats.add(to - from, Wanted::default());
+                ranges.stats.add(duration, Wanted::default());
                 let offset = batch.offset_ns;
                 ranges.spans.push(from.saturating_add(offset), to.saturating_add(offset));
                 ranges.any_thread |= style == 1;

@@ -27,8 +27,9 @@ pub fn exclusive_ns(regions: &[OpenaccRegion]) -> Vec<Option<i64>> {
             open.pop();
         }
         if let Some(&parent) = open.last() {
-            let nested = end(i).min(end(parent)) - region.start_ns;
-            own[parent] = own[parent].map(|ns| ns - nested);
+            // Saturating, because starts may be impossible where durations are not.
+            let nested = end(i).min(end(parent)).saturating_sub(region.start_ns);
+            own[parent] = own[parent].map(|ns| ns.saturating_sub(nested));
         }
         open.push(i);
     }

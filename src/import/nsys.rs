@@ -5,7 +5,7 @@
 //! several processes, and correlation ids are unique within one of them only.
 //!
 //! Such a file also holds the environment, users, addresses and all processes of the machine it was made on. Nothing
-//! of that is read: see [`session`] for the few values that are.
+//! of that is read: see `session` for the few values that are.
 
 mod activity;
 mod api;

@@ -257,6 +257,19 @@ impl NativeFile {
                 _ => {}
             }
         }
+        without_impossible_durations(&mut frame)?;
         Ok(frame)
     }
+}
+
+/// A duration below zero is none, whoever wrote it. Sums are made without looking again.
+fn without_impossible_durations(frame: &mut DataFrame) -> PolarsResult<()> {
+    let Ok(column) = frame.column("duration_ns") else { return Ok(()) };
+    let durations = column.i64()?;
+    if durations.min().is_none_or(|least| least >= 0) {
+        return Ok(());
+    }
+    let kept: Int64Chunked = durations.iter().map(|ns| ns.filter(|&ns| ns >= 0)).collect();
+    frame.with_column(kept.with_name("duration_ns".into()).into_column())?;
+    Ok(())
 }

@@ -1,0 +1,107 @@
+//! Everything that can be asked of a trace, asked of a file that may hold anything. Used by tests and by `fuzz/`.
+
+use gpuprof::analysis::grouping::{self, ByName, Grouping};
+use gpuprof::analysis::labels::Labels;
+use gpuprof::analysis::partial;
+use gpuprof::analysis::stats::Wanted;
+use gpuprof::analysis::summary::{Order, SortKey};
+use gpuprof::analysis::totals::Split;
+use gpuprof::demangle::Demangling;
+use gpuprof::render::document::Document;
+use gpuprof::render::table::Format;
+use gpuprof::report::classic::{self, Request, What};
+use gpuprof::report::nvprof::{Options, TimeUnit};
+use gpuprof::report::{Context, VIEWS, percentiles};
+use gpuprof::trace::frames::Frames;
+use gpuprof::trace::select::{Filter, Selection};
+use gpuprof::trace::sink::Need;
+use std::path::Path;
+use trace_format::tables;
+
+/// How much is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// Summaries and what is partial.
+    Summaries,
+    /// Every report, listing, view and format.
+    Everything,
+}
+
+/// Opens the file and asks; whatever is wrong with it is an error or a note, never a panic. Says whether it could be
+/// opened.
+pub fn exercise(path: &Path, depth: Depth) -> bool {
+    let paths = [path.to_owned()];
+    let frames = match Frames::open(&paths, &Need::all()) {
+        Ok(frames) => frames,
+        Err(error) => {
+            let message = error.to_string();
+            assert!(message.contains(&path.display().to_string()), "no path in: {message}");
+            return false;
+        }
+    };
+    let everything = Filter::everything();
+    let _ = frames.time_span();
+    let demangling = if depth == Depth::Everything { Demangling::Nvprof } else { Demangling::On };
+    let labels = Labels::new(&frames, demangling);
+    let wanted = Wanted { quantiles: true };
+    let split = Split { process: true, device: true, stream: true };
+    for grouping in [Grouping::default(), Grouping { name: ByName::Grid, split }] {
+        let summary = grouping::gpu_summary(&labels, grouping, wanted, &everything);
+        let _ = grouping::api_summary(&labels, grouping.split.process, wanted, &everything);
+        for mut row in summary.into_iter().flat_map(|summary| summary.rows) {
+            let _ = (row.stats.sample_stddev_ns(), row.stats.durations.median_times_2(), row.stats.durations.percentile(99));
+        }
+    }
+    let _ = partial::notes(&frames, &everything, &Need::all());
+    if depth == Depth::Everything {
+        ask_everything(&frames, &labels);
+    }
+    let _ = frames.all_notes();
+    true
+}
+
+fn ask_everything(frames: &Frames, labels: &Labels) {
+    for filter in filters(frames, labels) {
+        let mut out = Vec::new();
+        for what in [
+            What::Summary { gpu: true, api: true, openacc: true },
+            What::PerGpu,
+            What::Trace { gpu: true, api: true },
+            What::Trace { gpu: true, api: false },
+            What::Trace { gpu: false, api: true },
+            What::OpenaccTrace,
+        ] {
+            for (csv, unit, per_process) in [(false, TimeUnit::Auto, false), (true, TimeUnit::Col, true)] {
+                let options = Options { csv, unit, origin_ns: None };
+                let (grouping, order) = (Grouping::default(), Order { sort: SortKey::Avg, top: None });
+                let request = Request { what, options, grouping, order, per_process, all_ranges: true };
+                let _ = classic::write(&mut out, labels, &filter, &request, &mut Vec::new());
+                let _ = percentiles::tables(labels, &filter, &request, true);
+            }
+        }
+        let context = |arguments: Vec<String>| Context { frames, labels, filter: &filter, arguments };
+        let mut document = Document::default();
+        for view in VIEWS {
+            document.tables.extend(view.table(&context(Vec::new())));
+            let arguments = view.arguments().iter().map(|argument| (*argument).to_owned()).collect();
+            document.tables.extend(view.table(&context(arguments)));
+        }
+        for format in [Format::Table, Format::Csv, Format::Tsv, Format::Json, Format::Markdown] {
+            let _ = document.write(&mut out, format);
+        }
+    }
+    for table in [&tables::KERNEL, &tables::API, &tables::RANGE] {
+        let _ = frames.lazy(table).map(|lazy| lazy.collect());
+    }
+}
+
+fn filters(frames: &Frames, labels: &Labels) -> Vec<Filter> {
+    let selections = [
+        Selection { range: Some("step".into()), from_ns: Some(i64::MIN), ..Selection::default() },
+        Selection { devices: vec![0], streams: vec![7, 0], to_ns: Some(i64::MAX), ..Selection::default() },
+    ];
+    let resolve = |selection| Filter::resolve(selection, frames, |shape| labels.kernel(shape).to_owned());
+    let mut filters = vec![Filter::everything()];
+    filters.extend(selections.into_iter().filter_map(|selection| resolve(selection).ok()));
+    filters
+}
