@@ -176,6 +176,63 @@ fn a_window_that_ends_before_it_begins_is_refused() {
     refused(&["report", "--from", "2s", "--to", "22:13:22", &path], &["--from", "--to"]);
 }
 
+/// A trace with an epoch and one without, whose kernels start at the same seconds of their runs.
+fn two_clocks(folder: &TempFolder) -> [String; 2] {
+    let story = every_second(3);
+    let relative = Story { epoch: None, pid: 43, ..story.clone() };
+    [folder.argument("a.gpuprof", &native(&story)), folder.argument("b.sqlite", &nsys(&relative, NsysEra::Of2020))]
+}
+
+#[test]
+fn traces_whose_clocks_have_nothing_in_common_are_summed_but_not_listed_together() {
+    let folder = TempFolder::new("cli-clocks");
+    let [a, b] = two_clocks(&folder);
+    let [gpu, _] = totals(&[&a, &b]);
+    assert_eq!(gpu["k0"], (2, 2_000_000));
+    for options in [&["--print-gpu-trace"][..], &["--from", "1s"], &["--view", "cuda_gpu_trace"]] {
+        let answer = gpuprof_in(Path::new("."), &[&["report"], options, &[&a, &b]].concat());
+        assert_eq!(answer.status, 2, "{options:?}: {}", answer.stdout);
+        assert!(answer.stderr.contains("--align start"), "{options:?}: {}", answer.stderr);
+    }
+    // One of them alone is no question.
+    for path in [&a, &b] {
+        gpuprof(&["report", "--print-gpu-trace", "--from", "1s", path]);
+    }
+}
+
+#[test]
+fn aligned_traces_all_begin_at_nought() {
+    let folder = TempFolder::new("cli-align");
+    let [a, b] = two_clocks(&folder);
+    let listed = |options: &[&str]| {
+        let text =
+            gpuprof(&[&["report", "--print-gpu-trace", "--align", "start"], options, &[&a, &b]].concat()).stdout;
+        let kernels = text.lines().filter_map(|line| line.split_whitespace().nth_back(1));
+        kernels.filter(|name| name.starts_with('k')).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(&[]), ["k0", "k0", "k1", "k1", "k2", "k2"]);
+    assert_eq!(listed(&["--from", "1s", "--to", "2s"]), ["k1", "k1"]);
+    let answer = gpuprof_in(Path::new("."), &["report", "--align", "middle", &a]);
+    assert_eq!((answer.status, answer.stdout.as_str()), (2, ""), "{}", answer.stderr);
+}
+
+#[test]
+fn work_without_a_correlation_id_is_nobodys() {
+    let folder = TempFolder::new("cli-correlation");
+    // Exports cut by hand and some versions of Kineto have none: 0 stands for that, and joins nothing.
+    let mut story = Story::sample(12).with_ranges();
+    story.kernels.iter_mut().for_each(|kernel| kernel.correlation = 0);
+    let path = folder.argument("t", &native(&story));
+    let [gpu, api] = totals(&["--filter", "saxpy", &path]);
+    assert_eq!(gpu["saxpy(int, float, float*, float*)"].0, 4);
+    assert!(api.is_empty(), "{api:?}");
+    let [gpu, api] = totals(&["--range", "forward", &path]);
+    assert!(gpu.is_empty(), "{gpu:?}");
+    assert_eq!(api.keys().collect::<Vec<_>>(), ["cudaLaunchKernel"]);
+    let text = gpuprof(&["report", &path]).stdout;
+    assert!(text.contains("No kernels were profiled in this range."), "{text}");
+}
+
 #[test]
 fn a_range_keeps_the_calls_made_inside_it_and_the_work_they_launched() {
     let folder = TempFolder::new("cli-range");

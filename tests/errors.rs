@@ -194,7 +194,7 @@ fn an_unreadable_file_says_why() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = TempFolder::new("err-permission");
     let path = folder.file("t.gpuprof", &native(&Story::sample(3)));
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o0)).unwrap();
     if std::fs::File::open(&path).is_ok() {
         common::skip("an_unreadable_file_says_why", "this user may read everything (root)");
         return;
@@ -322,27 +322,39 @@ fn zeroed_parts_of_checked_files_are_missed_by_name() {
 fn a_damaged_frame_costs_its_rows_and_is_named_with_its_offset() {
     let folder = TempFolder::new("err-frame");
     let story = Story::sample(40);
-    let bytes = native_with(&story, Native { rows_per_frame: 10, ..Native::default() });
-    let reader = trace_format::read::TraceReader::new(&bytes[..]).unwrap();
-    let kernel_frames = reader.frames().iter().filter(|f| f.table == trace_format::tables::KERNEL.id);
-    let frame = kernel_frames.clone().nth(1).unwrap().clone();
-    let mut damaged = bytes.clone();
-    damaged[frame.offset as usize + 100] ^= 4;
-    let answer = report(&folder, "t.gpuprof", &damaged, &["--print-gpu-summary", "--format", "json"]);
-    assert_eq!(answer.status, 0, "{}", answer.stderr);
-    let place = format!("byte {}", frame.offset);
-    assert!(
-        answer.stderr.contains(&place) && answer.stderr.contains("10 rows of kernel lost"),
-        "{}",
-        answer.stderr
-    );
-    let document: serde_json::Value = serde_json::from_str(&answer.stdout).unwrap();
-    let codes: Vec<&str> =
-        document["notes"].as_array().unwrap().iter().map(|note| note["code"].as_str().unwrap()).collect();
-    assert_eq!(codes, ["unreadable-frame"]);
-    let rows = document["tables"][0]["rows"].as_array().unwrap();
-    let kernels = rows.iter().filter(|row| !row["Name"].as_str().unwrap().starts_with('['));
-    assert_eq!(kernels.map(|row| row["Calls"].as_u64().unwrap()).sum::<u64>(), 30);
+    let run = |close: bool, at: usize| {
+        let bytes = native_with(&story, Native { rows_per_frame: 10, close, ..Native::default() });
+        let reader = trace_format::read::TraceReader::new(&bytes[..]).unwrap();
+        let mut kernel_frames = reader.frames().iter().filter(|f| f.table == trace_format::tables::KERNEL.id);
+        let offset = kernel_frames.nth(1).unwrap().offset;
+        let mut damaged = bytes.clone();
+        damaged[offset as usize + at] ^= 4;
+        let answer = report(&folder, "t.gpuprof", &damaged, &["--print-gpu-summary", "--format", "json"]);
+        assert_eq!(answer.status, 0, "{}", answer.stderr);
+        let document: serde_json::Value = serde_json::from_str(&answer.stdout).unwrap();
+        let codes: Vec<String> = document["notes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|note| note["code"].as_str().unwrap().into())
+            .collect();
+        let rows = document["tables"][0]["rows"].as_array().unwrap();
+        let kernels = rows.iter().filter(|row| !row["Name"].as_str().unwrap().starts_with('['));
+        let kernels: u64 = kernels.map(|row| row["Calls"].as_u64().unwrap()).sum();
+        if !codes.is_empty() {
+            let place = format!("byte {offset}");
+            let named = answer.stderr.contains(&place) && answer.stderr.contains("10 rows of kernel lost");
+            assert!(named, "{}", answer.stderr);
+        }
+        (codes, kernels)
+    };
+    let (payload, header) = (100, 20);
+    assert_eq!(run(true, payload), (vec!["unreadable-frame".to_owned()], 30));
+    // The index of a closed file holds what the header says, too.
+    assert_eq!(run(true, header), (Vec::new(), 40));
+    let codes = ["unreadable-frame", "not-closed"].map(str::to_owned).to_vec();
+    assert_eq!(run(false, header), (codes.clone(), 30));
+    assert_eq!(run(false, payload), (codes.into_iter().rev().collect(), 30));
 }
 
 // ------------------------------------------------------------------------------------------------ nothing to show

@@ -193,7 +193,9 @@ fn hostile_batch(table: &'static TableSpec, rows: usize, random: &mut Random) ->
     let columns = table.columns.iter().map(|spec| {
         let mut extreme = || EXTREMES[random.below(EXTREMES.len() as u64) as usize];
         let values = match spec.ty {
-            ColumnType::U32 => Values::U32((0..rows).map(|i| if i % 2 == 0 { i as u32 % 5 } else { extreme() as u32 }).collect()),
+            ColumnType::U32 => {
+                Values::U32((0..rows).map(|i| if i % 2 == 0 { i as u32 % 5 } else { extreme() as u32 }).collect())
+            }
             ColumnType::U64 => Values::U64((0..rows).map(|_| extreme() as u64).collect()),
             ColumnType::I64 => Values::I64((0..rows).map(|_| extreme()).collect()),
             ColumnType::F64 => Values::F64((0..rows).map(|_| f64::from_bits(extreme() as u64)).collect()),
@@ -243,9 +245,13 @@ fn native_traces_of_values_that_nobody_writes() {
 fn databases_of_values_that_nobody_writes() {
     let folder = TempFolder::new("panic-cells");
     let story = story();
-    let originals = [nvprof(&story, 8), nvprof(&story, 16), nsys(&story, NsysEra::Of2020), nsys(&story, NsysEra::Of2026)];
+    let originals =
+        [nvprof(&story, 8), nvprof(&story, 16), nsys(&story, NsysEra::Of2020), nsys(&story, NsysEra::Of2026)];
     let mut values: Vec<String> = EXTREMES.iter().map(i64::to_string).collect();
-    values.extend(["'text'", "''", "x''", "x'00ff00ff00ff00ff'", "1e300", "-1e300", "'9223372036854775808'"].map(str::to_owned));
+    values.extend(
+        ["'text'", "''", "x''", "x'00ff00ff00ff00ff'", "1e300", "-1e300", "'9223372036854775808'"]
+            .map(str::to_owned),
+    );
     for seed in seeds(240) {
         let mut random = Random(3_000_000 + seed);
         let path = folder.file("t", &originals[seed as usize % 4]);
@@ -253,7 +259,9 @@ fn databases_of_values_that_nobody_writes() {
         // Nothing here has to survive a crash.
         db.execute_batch("PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF; BEGIN").expect("settings");
         let columns: Vec<(String, String)> = db
-            .prepare("SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table'")
+            .prepare(
+                "SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table'",
+            )
             .and_then(|mut s| s.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect())
             .expect("the columns");
         let mut changes = Vec::new();
@@ -279,16 +287,36 @@ fn json_of_values_that_nobody_writes() {
     let story = story();
     let originals = KINETO_ERAS.map(|era| String::from_utf8(kineto(&story, era)).expect("text"));
     let values = [
-        "NaN", "-Infinity", "1e999", "-1e999", "9223372036854775807", "-9223372036854775808", "18446744073709551616",
-        "null", "true", "[]", "{}", "[[[[]]]]", "\"\"", "\"\\ud800\"", "\"\\u0000\"", "0.0000000000000000001", "-0",
-        "1e-400", "99999999999999999999999999999999999999999999999999", "{\"a\":{\"ph\":\"X\"}}", "\"x\\", "",
+        "NaN",
+        "-Infinity",
+        "1e999",
+        "-1e999",
+        "9223372036854775807",
+        "-9223372036854775808",
+        "18446744073709551616",
+        "null",
+        "true",
+        "[]",
+        "{}",
+        "[[[[]]]]",
+        "\"\"",
+        "\"\\ud800\"",
+        "\"\\u0000\"",
+        "0.0000000000000000001",
+        "-0",
+        "1e-400",
+        "99999999999999999999999999999999999999999999999999",
+        "{\"a\":{\"ph\":\"X\"}}",
+        "\"x\\",
+        "",
     ];
     for seed in seeds(300) {
         let mut random = Random(4_000_000 + seed);
         let mut text = originals[seed as usize % 5].clone();
         for _ in 0..1 + random.below(8) {
             // One value, that of a random key.
-            let colons: Vec<usize> = text.match_indices("\": ").chain(text.match_indices("\":")).map(|(i, _)| i).collect();
+            let colons: Vec<usize> =
+                text.match_indices("\": ").chain(text.match_indices("\":")).map(|(i, _)| i).collect();
             let start = colons[random.below(colons.len() as u64) as usize] + 2;
             let end = text[start..].find([',', '}', ']', '\n']).map_or(text.len(), |length| start + length);
             text.replace_range(start..end, values[random.below(values.len() as u64) as usize]);

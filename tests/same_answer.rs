@@ -130,7 +130,7 @@ fn shuffled_rows_of_foreign_files_change_nothing() {
     random.shuffle(&mut shuffled.calls);
     for ((kind, bytes), (_, other)) in every_kind(&story).into_iter().zip(every_kind(&shuffled)) {
         let [a, b] = [folder.file("a", &bytes), folder.file("b", &other)];
-        assert_eq!(summaries(&[a.clone()]), summaries(&[b.clone()]), "{kind}");
+        assert_eq!(summaries(std::slice::from_ref(&a)), summaries(std::slice::from_ref(&b)), "{kind}");
         for option in ["--print-gpu-trace", "--print-api-trace"] {
             let [a, b] = [&a, &b].map(|path| gpuprof(&["report", option, path.to_str().unwrap()]).stdout);
             assert_eq!(a, b, "{kind} {option}");
@@ -212,7 +212,7 @@ fn the_order_in_which_files_are_named_changes_nothing() {
     // So do all of them as a folder and by a pattern.
     let all = folder.path().to_str().unwrap().to_owned();
     let pattern = format!("{all}/rank-?.trace");
-    assert_eq!(options.map(|option| run(&[all.clone()], option)), expected);
+    assert_eq!(options.map(|option| run(std::slice::from_ref(&all), option)), expected);
     assert_eq!(options.map(|option| run(std::slice::from_ref(&pattern), option)), expected);
     assert_eq!(options.map(|option| run(&[pattern.clone(), all.clone()], option)), expected);
 }

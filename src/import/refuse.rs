@@ -70,7 +70,7 @@ static REFUSALS: &[Refusal] = &[
         remedy: EXPORT,
     },
     Refusal {
-        is: |head| matches!(head.text.trim_ascii_start().first(), Some(b'{' | b'[')),
+        is: is_other_json,
         what: "JSON without trace events",
         remedy: "PyTorch traces have a list `traceEvents`; they are written by `prof.export_chrome_trace(FILE)`",
     },
@@ -108,6 +108,11 @@ pub fn refusal(head: &Head) -> Option<Error> {
 }
 
 /// A packed protocol buffer whose first field is pprof's list of value types.
+fn is_other_json(head: &Head) -> bool {
+    let begins = matches!(head.text.trim_ascii_start().first(), Some(b'{' | b'['));
+    begins && !head.text.windows(11).any(|part| part == b"traceEvents")
+}
+
 fn is_pprof(head: &Head) -> bool {
     head.raw.starts_with(&GZIP_MAGIC) && matches!(head.text[..], [0x0a, 2..=12, 0x08, ..])
 }
@@ -199,5 +204,8 @@ mod tests {
     fn what_is_not_known_is_not_refused() {
         assert_eq!(refused("a.bin", b"something else entirely"), None);
         assert_eq!(refused("a.json", b"{\"traceEvents\": []}"), None);
+        assert!(
+            refused("b.json", b"{\"name\": \"left-pad\"}").is_some_and(|m| m.contains("JSON without trace events"))
+        );
     }
 }

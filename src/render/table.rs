@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn text_centres_headings_and_groups_digits() {
-        let expected = " ** T (t):\n\n Total (ns)  Avg (ns)     Name    \n ----------  --------  -----------\n  \
+        let expected = " ** T (t):\n\n Total (ns)  Avg (ns)     Name   \n ----------  --------  ----------\n  \
                         1,234,567   4,128.0  a, \"b\" c|d\n\n";
         assert_eq!(written(Format::Table), expected);
     }

@@ -390,7 +390,6 @@ pub fn native_with(story: &Story, options: Native) -> Vec<u8> {
 pub struct NativeWriter<W: Output> {
     pub writer: TraceWriter<W>,
     options: Native,
-    offset: i64,
     strings: BTreeMap<Vec<u8>, u32>,
     new_strings: Vec<StringRow>,
     shapes: BTreeMap<(u32, [i64; 3], [i64; 3]), u32>,
@@ -409,7 +408,6 @@ impl<W: Output> NativeWriter<W> {
         let mut this = NativeWriter {
             writer,
             options,
-            offset: 0,
             strings: BTreeMap::new(),
             new_strings: Vec::new(),
             shapes: BTreeMap::new(),
@@ -423,8 +421,6 @@ impl<W: Output> NativeWriter<W> {
         this.writer.write_json(&PROCESS, &process).expect("a process");
         if let Some(epoch) = story.epoch {
             let clock = ClockRow { trace_ns: 5_000, unix_ns: 5_000 + epoch, monotonic_ns: 17, provisional: false };
-            // Trace and Unix clock differ by the epoch, which only this row says.
-            this.offset = 0;
             this.rows(vec![clock]);
         }
         let devices = story.devices.iter().enumerate();
@@ -439,8 +435,11 @@ impl<W: Output> NativeWriter<W> {
                 ..DeviceRow::default()
             })
             .collect();
-        let threads: Vec<ThreadRow> =
-            story.threads.iter().map(|(tid, name)| ThreadRow { tid: *tid, name_id: this.string(name.as_bytes()) }).collect();
+        let threads: Vec<ThreadRow> = story
+            .threads
+            .iter()
+            .map(|(tid, name)| ThreadRow { tid: *tid, name_id: this.string(name.as_bytes()) })
+            .collect();
         this.define();
         this.rows(devices);
         this.rows(threads);
@@ -701,7 +700,12 @@ pub fn nvprof(story: &Story, version: i64) -> Vec<u8> {
         _ => (int(start.wrapping_add(epoch)), int(end.wrapping_add(epoch))),
     };
     let place = |device: u32, context: u32, stream: u32, correlation: u64| {
-        [("deviceId", int(device)), ("contextId", int(context)), ("streamId", int(stream)), ("correlationId", int(correlation))]
+        [
+            ("deviceId", int(device)),
+            ("contextId", int(context)),
+            ("streamId", int(stream)),
+            ("correlationId", int(correlation)),
+        ]
     };
     let command = texts.id(b"./app --secret-of-the-command-line");
     let process = object([story.pid, 0, 0]);
@@ -723,12 +727,24 @@ pub fn nvprof(story: &Story, version: i64) -> Vec<u8> {
     }
     for k in &story.kernels {
         let (start, end) = times(k.start, k.end);
-        let mut row = vec![("start", start), ("end", end), ("cacheConfig", Sql::Blob(vec![0; 4])), ("name", texts.id(&k.name.mangled))];
+        let mut row = vec![
+            ("start", start),
+            ("end", end),
+            ("cacheConfig", Sql::Blob(vec![0; 4])),
+            ("name", texts.id(&k.name.mangled)),
+        ];
         row.extend(place(k.device, k.context, k.stream, k.correlation));
         row.extend(["gridX", "gridY", "gridZ"].into_iter().zip(k.grid.map(int)));
         row.extend(["blockX", "blockY", "blockZ"].into_iter().zip(k.block.map(int)));
         row.push(("registersPerThread", int(32)));
-        let zeros = ["completed", "staticSharedMemory", "dynamicSharedMemory", "localMemoryPerThread", "localMemoryTotal", "gridId"];
+        let zeros = [
+            "completed",
+            "staticSharedMemory",
+            "dynamicSharedMemory",
+            "localMemoryPerThread",
+            "localMemoryTotal",
+            "gridId",
+        ];
         row.extend(zeros.map(|name| (name, int(0))));
         if newer {
             let zeros = ["sharedMemoryConfig", "queued", "submitted", "launchType", "graphNodeId", "graphId"];
@@ -741,7 +757,12 @@ pub fn nvprof(story: &Story, version: i64) -> Vec<u8> {
         let (start, end) = times(c.start, c.end);
         let mut row = vec![("start", start), ("end", end), ("bytes", int(c.bytes)), ("copyKind", int(c.kind))];
         let (src, dst) = c.memories();
-        row.extend([("srcKind", int(src)), ("dstKind", int(dst)), ("flags", int(0)), ("runtimeCorrelationId", int(0))]);
+        row.extend([
+            ("srcKind", int(src)),
+            ("dstKind", int(dst)),
+            ("flags", int(0)),
+            ("runtimeCorrelationId", int(0)),
+        ]);
         row.extend(place(c.device, c.context, c.stream, c.correlation));
         row.extend(graph.clone().into_iter().filter(|_| newer));
         db.insert("CUPTI_ACTIVITY_KIND_MEMCPY", &row);
@@ -876,11 +897,26 @@ CREATE TABLE ThreadNames (nameId INTEGER NOT NULL, priority INTEGER, globalTid I
 ";
 
 const NSYS_2026_LAZY: [(&str, &str); 5] = [
-    ("CUPTI_ACTIVITY_KIND_KERNEL", "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, greenContextId INTEGER, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL, mangledName INTEGER, launchType INTEGER, cacheConfig INTEGER, registersPerThread INTEGER NOT NULL, gridX INTEGER NOT NULL, gridY INTEGER NOT NULL, gridZ INTEGER NOT NULL, blockX INTEGER NOT NULL, blockY INTEGER NOT NULL, blockZ INTEGER NOT NULL, clusterX INTEGER, clusterY INTEGER, clusterZ INTEGER, staticSharedMemory INTEGER NOT NULL, dynamicSharedMemory INTEGER NOT NULL, localMemoryPerThread INTEGER NOT NULL, localMemoryTotal INTEGER NOT NULL, gridId INTEGER NOT NULL, graphNodeId INTEGER, graphId INTEGER, tensorSizeMinusOneElements TEXT"),
-    ("CUPTI_ACTIVITY_KIND_MEMCPY", "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, greenContextId INTEGER, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, bytes INTEGER NOT NULL, copyKind INTEGER NOT NULL, deprecatedSrcId INTEGER, srcKind INTEGER, dstKind INTEGER, srcDeviceId INTEGER, srcContextId INTEGER, dstDeviceId INTEGER, dstContextId INTEGER, migrationCause INTEGER, graphNodeId INTEGER, virtualAddress INTEGER, copyCount INTEGER"),
-    ("CUPTI_ACTIVITY_KIND_MEMSET", "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, greenContextId INTEGER, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, value INTEGER NOT NULL, bytes INTEGER NOT NULL, graphNodeId INTEGER, memKind INTEGER"),
-    ("CUPTI_ACTIVITY_KIND_RUNTIME", "start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL, globalTid INTEGER, correlationId INTEGER, nameId INTEGER NOT NULL, returnValue INTEGER NOT NULL, callchainId INTEGER"),
-    ("NVTX_EVENTS", "start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, rangeId INTEGER, category INTEGER, color INTEGER, text TEXT, globalTid INTEGER, endGlobalTid INTEGER, textId INTEGER, domainId INTEGER, uint64Value INTEGER, int64Value INTEGER, doubleValue REAL, binaryData TEXT"),
+    (
+        "CUPTI_ACTIVITY_KIND_KERNEL",
+        "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, greenContextId INTEGER, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL, mangledName INTEGER, launchType INTEGER, cacheConfig INTEGER, registersPerThread INTEGER NOT NULL, gridX INTEGER NOT NULL, gridY INTEGER NOT NULL, gridZ INTEGER NOT NULL, blockX INTEGER NOT NULL, blockY INTEGER NOT NULL, blockZ INTEGER NOT NULL, clusterX INTEGER, clusterY INTEGER, clusterZ INTEGER, staticSharedMemory INTEGER NOT NULL, dynamicSharedMemory INTEGER NOT NULL, localMemoryPerThread INTEGER NOT NULL, localMemoryTotal INTEGER NOT NULL, gridId INTEGER NOT NULL, graphNodeId INTEGER, graphId INTEGER, tensorSizeMinusOneElements TEXT",
+    ),
+    (
+        "CUPTI_ACTIVITY_KIND_MEMCPY",
+        "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, greenContextId INTEGER, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, bytes INTEGER NOT NULL, copyKind INTEGER NOT NULL, deprecatedSrcId INTEGER, srcKind INTEGER, dstKind INTEGER, srcDeviceId INTEGER, srcContextId INTEGER, dstDeviceId INTEGER, dstContextId INTEGER, migrationCause INTEGER, graphNodeId INTEGER, virtualAddress INTEGER, copyCount INTEGER",
+    ),
+    (
+        "CUPTI_ACTIVITY_KIND_MEMSET",
+        "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, greenContextId INTEGER, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, value INTEGER NOT NULL, bytes INTEGER NOT NULL, graphNodeId INTEGER, memKind INTEGER",
+    ),
+    (
+        "CUPTI_ACTIVITY_KIND_RUNTIME",
+        "start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL, globalTid INTEGER, correlationId INTEGER, nameId INTEGER NOT NULL, returnValue INTEGER NOT NULL, callchainId INTEGER",
+    ),
+    (
+        "NVTX_EVENTS",
+        "start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, rangeId INTEGER, category INTEGER, color INTEGER, text TEXT, globalTid INTEGER, endGlobalTid INTEGER, textId INTEGER, domainId INTEGER, uint64Value INTEGER, int64Value INTEGER, doubleValue REAL, binaryData TEXT",
+    ),
 ];
 
 /// The story as an SQLite export of nsys.
@@ -958,7 +994,8 @@ pub fn nsys(story: &Story, era: NsysEra) -> Vec<u8> {
         row.extend(["gridX", "gridY", "gridZ"].into_iter().zip(k.grid.map(int)));
         row.extend(["blockX", "blockY", "blockZ"].into_iter().zip(k.block.map(int)));
         row.push(("registersPerThread", int(32)));
-        let zeros = ["staticSharedMemory", "dynamicSharedMemory", "localMemoryPerThread", "localMemoryTotal", "gridId"];
+        let zeros =
+            ["staticSharedMemory", "dynamicSharedMemory", "localMemoryPerThread", "localMemoryTotal", "gridId"];
         row.extend(zeros.map(|name| (name, int(0))));
         db.insert("CUPTI_ACTIVITY_KIND_KERNEL", &row);
     }
@@ -966,7 +1003,12 @@ pub fn nsys(story: &Story, era: NsysEra) -> Vec<u8> {
         let mut row = place(c.start, c.end, (c.device, c.context, c.stream), c.correlation);
         // nsys numbers kinds of memory one lower than CUPTI.
         let (src, dst) = c.memories();
-        row.extend([("bytes", int(c.bytes)), ("copyKind", int(c.kind)), ("srcKind", int(src - 1)), ("dstKind", int(dst - 1))]);
+        row.extend([
+            ("bytes", int(c.bytes)),
+            ("copyKind", int(c.kind)),
+            ("srcKind", int(src - 1)),
+            ("dstKind", int(dst - 1)),
+        ]);
         db.insert("CUPTI_ACTIVITY_KIND_MEMCPY", &row);
     }
     for f in &story.fills {
@@ -993,13 +1035,15 @@ pub fn nsys(story: &Story, era: NsysEra) -> Vec<u8> {
             let next = domains.len() as i64 + 1;
             *domains.entry(domain).or_insert_with(|| {
                 let text = ("text", Sql::Text(domain.clone()));
-                let row = [("start", int(0)), ("eventType", int(75)), text, thread.clone(), ("domainId", int(next))];
+                let row =
+                    [("start", int(0)), ("eventType", int(75)), text, thread.clone(), ("domainId", int(next))];
                 db.insert("NVTX_EVENTS", &row);
                 next
             })
         });
         let event_type = [59, 60, 34][range.style as usize];
-        let mut row = vec![("start", int(range.start)), ("eventType", int(event_type)), thread, ("domainId", int(domain))];
+        let mut row =
+            vec![("start", int(range.start)), ("eventType", int(event_type)), thread, ("domainId", int(domain))];
         row.extend(range.end.map(|end| ("end", int(end))));
         // Registered strings stand in StringIds, others here.
         match range.name.len() % 2 {
@@ -1028,13 +1072,8 @@ pub enum KinetoEra {
     Base2024,
 }
 
-pub const KINETO_ERAS: [KinetoEra; 5] = [
-    KinetoEra::Bare2020,
-    KinetoEra::Object2021,
-    KinetoEra::Plain2022,
-    KinetoEra::Float2024,
-    KinetoEra::Base2024,
-];
+pub const KINETO_ERAS: [KinetoEra; 5] =
+    [KinetoEra::Bare2020, KinetoEra::Object2021, KinetoEra::Plain2022, KinetoEra::Float2024, KinetoEra::Base2024];
 
 /// The story as a PyTorch profiler trace.
 pub fn kineto(story: &Story, era: KinetoEra) -> Vec<u8> {
@@ -1124,7 +1163,10 @@ pub fn kineto(story: &Story, era: KinetoEra) -> Vec<u8> {
     let mut text = format!("{header}, \"traceEvents\": {events}");
     if era == Base2024 {
         // It may follow the events, and does in real files.
-        text.push_str(&format!(", \"displayTimeUnit\": \"ms\", \"baseTimeNanoseconds\": {}", story.epoch.unwrap_or(0)));
+        text.push_str(&format!(
+            ", \"displayTimeUnit\": \"ms\", \"baseTimeNanoseconds\": {}",
+            story.epoch.unwrap_or(0)
+        ));
     }
     text.push_str("\n}\n");
     text.into_bytes()

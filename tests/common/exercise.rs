@@ -49,7 +49,11 @@ pub fn exercise(path: &Path, depth: Depth) -> bool {
         let summary = grouping::gpu_summary(&labels, grouping, wanted, &everything);
         let _ = grouping::api_summary(&labels, grouping.split.process, wanted, &everything);
         for mut row in summary.into_iter().flat_map(|summary| summary.rows) {
-            let _ = (row.stats.sample_stddev_ns(), row.stats.durations.median_times_2(), row.stats.durations.percentile(99));
+            let _ = (
+                row.stats.sample_stddev_ns(),
+                row.stats.durations.median_times_2(),
+                row.stats.durations.percentile(99),
+            );
         }
     }
     let _ = partial::notes(&frames, &everything, &Need::all());
