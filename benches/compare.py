@@ -180,7 +180,7 @@ def versions(gpuprof):
     import sqlite3
     out = [subprocess.run([gpuprof, "--version"], capture_output=True, text=True).stdout.strip(),
            subprocess.run(["rustc", "--version"], capture_output=True, text=True).stdout.strip()]
-    out += [f"Python {platform.python_version()}", f"SQLite {sqlite3.sqlite_version}"]
+    out += [f"Python {platform.python_version()}", f"Python's SQLite {sqlite3.sqlite_version}"]
     out += [f"{m.__name__} {m.__version__}" for m in (duckdb, polars, pandas, msgspec)]
     for tool, pattern in (("nvprof", r"Release version (\S+)"), ("nsys", r"version (\S+)")):
         if shutil.which(tool):
@@ -213,7 +213,8 @@ def main(gpuprof, data, results):
     now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
     text = ["# What `gpuprof report` costs beside other programs", "",
             "Written by `benches/report.sh`; do not edit. Medians of interleaved runs, page cache warm, start-up of "
-            "each program included.", "",
+            "each program included. gpuprof uses all cores, most others one: on a machine that is busy with other work "
+            "(load above the number of cores) its wall times suffer more than theirs, and CPU times say more.", "",
             f"- {now}; {machine()}; 1-minute load {min(loads):.1f} to {max(loads):.1f} (the runs themselves included)",
             f"- {versions(gpuprof)}", "",
             "## Budgets", "", "| what | must | aim | measured here | met |", "|---|---|---|---|---|",

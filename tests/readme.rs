@@ -15,7 +15,11 @@ fn make_native() -> std::path::PathBuf {
 fn the_output_on_the_first_screen_is_real() {
     let folder = common::TempFolder::new("readme");
     let sample = folder.path().join("sample.gpuprof");
-    let made = Command::new(make_native()).arg(&sample).arg("--sample").status().expect("the example is built");
+    let made = Command::new(make_native())
+        .arg(&sample)
+        .arg("--sample")
+        .status()
+        .expect("the example; `cargo test` builds it, `cargo test --test readme` does not");
     assert!(made.success());
     let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("README");
     let block = readme.split("$ ./scripts/demo").nth(1).expect("the command");

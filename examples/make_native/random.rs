@@ -26,7 +26,7 @@ impl Random {
     fn normal(&mut self) -> f64 {
         let mut sum = 0;
         for word in [self.next(), self.next()] {
-            sum += (word & 0xffff) + (word >> 16 & 0xffff) + (word >> 32 & 0xffff) + (word >> 48);
+            sum += (word & 0xffff) + ((word >> 16) & 0xffff) + ((word >> 32) & 0xffff) + (word >> 48);
         }
         // sqrt(12 / 8) / 65536
         (sum as f64 - 8.0 * 32_767.5) * (1.224_744_871_391_589 / 65_536.0)
