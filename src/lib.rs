@@ -30,3 +30,8 @@ pub mod import;
 pub mod render;
 pub mod report;
 pub mod trace;
+
+/// Compiles the examples of `docs/extending.md`, so that they stay true.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/extending.md")]
+struct Extending;
