@@ -1026,6 +1026,23 @@ fn follow_prints_again_when_the_trace_has_grown_and_ends_with_it() {
 }
 
 #[test]
+fn follow_waits_for_a_file_that_is_still_empty() {
+    let folder = TempFolder::new("cli-follow-empty");
+    let path = folder.argument("t", b"");
+    let mut child = command(&["report", "--follow", &path]).stdout(Stdio::piped()).spawn().expect("it starts");
+    // Long enough to look at the file at least once; a program that gave up has ended by then.
+    let begun = Instant::now();
+    while begun.elapsed() < std::time::Duration::from_secs(1) {
+        assert!(child.try_wait().expect("a child").is_none(), "it gave up");
+        std::thread::yield_now();
+    }
+    std::fs::write(&path, native(&Story::sample(5))).expect("a trace");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), gpuprof(&["report", &path]).stdout);
+}
+
+#[test]
 fn follow_of_a_trace_that_has_ended_prints_once() {
     let folder = TempFolder::new("cli-follow-closed");
     for (kind, bytes) in [("native", native(&Story::sample(5))), ("nsys", nsys(&Story::sample(5), NsysEra::Of2026))]

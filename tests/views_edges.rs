@@ -3,6 +3,8 @@
 
 #![allow(clippy::panic)] // A test may fail in its helpers too.
 
+mod common;
+
 use gpuprof::analysis::labels::Labels;
 use gpuprof::demangle::Demangling;
 use gpuprof::render::table::Format;
@@ -489,15 +491,8 @@ fn old_names_and_arguments_lead_to_views_and_unknown_ones_are_refused() {
 /// Headings of later versions of nsys, as far as the collection has printed tables of theirs.
 #[test]
 fn headings_are_those_of_a_newer_nsys() {
-    let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
-    let shared = std::env::var_os("GPUPROF_SHARED").map_or_else(default, PathBuf::from).join("data/nsys");
-    if !shared.is_dir() {
-        eprintln!(
-            "skipped: 4 headings of newer versions of nsys ({} is absent); set GPUPROF_SHARED",
-            shared.display()
-        );
-        return;
-    }
+    let Some(shared) = common::shared("headings_are_those_of_a_newer_nsys") else { return };
+    let shared = shared.join("data/nsys");
     let r = Recording::new();
     for (file, view) in [
         ("minivllm_cuda_api_sum.csv", "cuda_api_sum"),

@@ -5,6 +5,8 @@
 
 #![allow(clippy::panic)] // A test may fail in its helpers too.
 
+mod common;
+
 use gpuprof::analysis::labels::Labels;
 use gpuprof::cupti;
 use gpuprof::demangle::Demangling;
@@ -67,11 +69,6 @@ const DIFFERENCES: &[(&str, &str, Instead, &str)] = &[
     (SAXPY, "nvtxkernsum", Instead::TotalsOnce, "5 kernels of 88.6 ms listed with a total of 177.1 ms"),
     (FSDP, "gputrace", Instead::GoldenIsEmpty, "nsys 2022.4 printed nothing"),
 ];
-
-fn shared() -> PathBuf {
-    let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
-    std::env::var_os("GPUPROF_SHARED").map_or_else(default, PathBuf::from)
-}
 
 /// A table as text.
 #[derive(Clone, Debug, Default)]
@@ -422,14 +419,8 @@ fn compare(file: &str, report: &str, view: &str, sort: &str) -> Vec<String> {
 
 /// Files of the collection by stem, reports by name.
 fn goldens() -> Option<Vec<(String, String)>> {
-    let folder = shared().join("data/golden/nsys-2022.4");
-    let entries = match folder.read_dir() {
-        Ok(entries) => entries,
-        Err(error) => {
-            eprintln!("skipped: all goldens of nsys 2022.4 ({}: {error}); set GPUPROF_SHARED", folder.display());
-            return None;
-        }
-    };
+    let folder = common::shared("the goldens of nsys 2022.4")?.join("data/golden/nsys-2022.4");
+    let entries = folder.read_dir().expect("the goldens");
     let mut all = Vec::new();
     for entry in entries {
         let name = entry.expect("an entry").file_name().into_string().expect("a name");
@@ -527,11 +518,8 @@ fn launches_one_by_one_add_up_to_the_golden_summary() {
 /// A listing that a newer nsys printed, of a database that nobody has: made into one and listed by us.
 #[test]
 fn ranges_nest_as_a_newer_nsys_lists_them() {
-    let path = shared().join("data/nsys/nbody_nvtx_pushpop_trace.csv");
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        eprintln!("skipped: 1 listing of nsys ({} cannot be read); set GPUPROF_SHARED", path.display());
-        return;
-    };
+    let Some(shared) = common::shared("ranges_nest_as_a_newer_nsys_lists_them") else { return };
+    let text = std::fs::read_to_string(shared.join("data/nsys/nbody_nvtx_pushpop_trace.csv")).expect("the listing");
     let theirs = Sheet::parse(&text);
     let file = std::env::temp_dir().join(format!("gpuprof-nbody-{}.sqlite", std::process::id()));
     let _ = std::fs::remove_file(&file);

@@ -77,13 +77,14 @@ fn describe(frames: &Frames) -> Result<Document> {
         "Files",
         vec![text("Path"), text("Kind"), number("Bytes"), text("Closed"), number("Start (ns)"), number("End (ns)")],
     );
-    let span = frames.time_span()?;
+    let spans = frames.time_spans()?;
     for file in &frames.files {
         // By path: all segments of a ring are of one process.
         let native = frames.natives().iter().find(|n| n.path() == file.path);
         let bytes = file.path.metadata().map(|m| m.len()).ok();
         let closed = native.map_or("", |n| if n.reader().is_closed() { "yes" } else { "no" });
-        let span = if frames.files.len() == 1 { span } else { None };
+        let own = file.processes.clone().filter_map(|process| spans.get(&process).copied());
+        let span = own.reduce(|(a, b), (start, end)| (a.min(start), b.max(end)));
         files.rows.push(vec![
             Cell::Text(file.path.display().to_string()),
             Cell::Text(file.origin.clone()),

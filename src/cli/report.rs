@@ -14,6 +14,7 @@ use crate::report::nvprof::messages::{Message, Prefix};
 use crate::report::nvprof::{self, TimeUnit, logfile};
 use crate::report::{self, Context, View, percentiles};
 use crate::trace::frames::Frames;
+use crate::trace::inputs;
 use crate::trace::select::Filter;
 use crate::trace::sink::{Detail, Need};
 use std::fs::File;
@@ -146,10 +147,12 @@ pub fn run(args: Args) -> Result<()> {
     if !args.follow {
         return plan.print(&paths, || output(log_file.as_deref())).map(drop);
     }
+    inputs::expand(&paths)?;
     let mut seen = None;
     loop {
         let size = newest::total_bytes(&paths);
-        if seen.replace(size) != Some(size) {
+        // A file that its program has only just created has no header yet.
+        if size > 0 && seen.replace(size) != Some(size) {
             let out = || {
                 let mut out = output(log_file.as_deref())?;
                 if io::stdout().is_terminal() && log_file.is_none() {
