@@ -13,7 +13,7 @@ use gpuprof::trace::frames::Frames;
 use gpuprof::trace::select::{Filter, Selection};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// An nsys-like database in a temporary file, which goes when this does.

@@ -417,6 +417,11 @@ fn compare(file: &str, report: &str, view: &str, sort: &str) -> Vec<String> {
     found
 }
 
+/// The collection; only asked for once [`goldens`] has found it.
+fn shared() -> PathBuf {
+    common::shared("the goldens of nsys 2022.4").expect("the collection is there")
+}
+
 /// Files of the collection by stem, reports by name.
 fn goldens() -> Option<Vec<(String, String)>> {
     let folder = common::shared("the goldens of nsys 2022.4")?.join("data/golden/nsys-2022.4");
