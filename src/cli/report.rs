@@ -45,6 +45,14 @@ pub struct Args {
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
 
+    /// Print again whenever the trace has grown, until its program ends
+    #[arg(long)]
+    follow: bool,
+
+    /// Leave out what gpuprof adds to nvprof's report (nothing yet; accepted so that scripts keep working)
+    #[arg(long)]
+    no_insights: bool,
+
     #[command(flatten)]
     nvprof: NvprofArgs,
 
@@ -53,14 +61,6 @@ pub struct Args {
 
     #[command(flatten)]
     rows: RowArgs,
-
-    /// Print again whenever the trace has grown, until its program ends
-    #[arg(long)]
-    follow: bool,
-
-    /// Leave out what gpuprof adds to nvprof's report (nothing yet; accepted so that scripts keep working)
-    #[arg(long)]
-    no_insights: bool,
 }
 
 /// nvprof's own options.

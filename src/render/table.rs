@@ -105,7 +105,7 @@ pub enum Format {
     Csv,
     /// Tab-separated.
     Tsv,
-    /// An array of objects.
+    /// One object: `notes` about what is partial, and `tables` with a list of objects each.
     Json,
     /// A GitHub-flavoured Markdown table.
     Markdown,
