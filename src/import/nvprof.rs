@@ -15,7 +15,8 @@ mod target;
 use super::rows::{Scan, Strings, Tables, Tally};
 use super::{Head, Importer, sqlite};
 use crate::error::Result;
-use crate::trace::sink::{Detail, Need, ProcessInfo, ProcessIx, Sink, valid_duration};
+use crate::trace::names::{Names, Shapes};
+use crate::trace::sink::{Detail, Need, Note, ProcessInfo, ProcessIx, Sink, SinkProcess, valid_duration};
 use hashbrown::HashMap;
 use rusqlite::Connection;
 use std::path::Path;
@@ -40,14 +41,68 @@ impl Importer for Nvprof {
 
     fn read(&self, path: &Path, need: &Need, sink: &mut Sink) -> Result<()> {
         let database = sqlite::open_any(path, sink)?;
-        let version = read_database(&database.connection, path, need, sink)?;
+        // API calls are half of all rows; a second connection reads them beside the rest. What a packed file unpacks
+        // to exists once, in memory, and belongs to one connection.
+        let apart = need.wants(&tables::API) && database.on_disk && database.bytes >= PARALLEL_BYTES;
+        let version = std::thread::scope(|scope| {
+            let worker = apart.then(|| scope.spawn(|| Calls::read(path, need)));
+            let db = &database.connection;
+            let Some(worker) = worker else { return read_tables(db, path, need, sink, What::Everything) };
+            let version = read_tables(db, path, need, sink, What::AllButCalls)?;
+            match worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
+                Ok(calls) => calls.merge(sink),
+                // The second connection could not be opened (no file handles left, say), the first one still can.
+                Err(_) => read_tables(db, path, need, sink, What::Calls).map(drop)?,
+            }
+            Ok(version)
+        })?;
         sink.origin = format!("nvprof database, {version}");
         Ok(())
     }
 }
 
+/// Databases smaller than this are read faster than a thread starts.
+const PARALLEL_BYTES: u64 = 1 << 20;
+
+/// Which tables to read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    Everything,
+    AllButCalls,
+    Calls,
+}
+
+/// API calls read on another thread.
+struct Calls {
+    processes: Vec<SinkProcess>,
+    notes: Vec<Note>,
+    names: Names,
+}
+
+impl Calls {
+    fn read(path: &Path, need: &Need) -> Result<Calls> {
+        let (mut names, mut shapes) = (Names::default(), Shapes::default());
+        let mut sink = Sink::new(&mut names, &mut shapes);
+        read_tables(&sqlite::open(path)?, path, need, &mut sink, What::Calls)?;
+        sink.finish();
+        let (processes, notes) = (std::mem::take(&mut sink.processes), std::mem::take(&mut sink.notes));
+        Ok(Calls { processes, notes, names })
+    }
+
+    fn merge(self, sink: &mut Sink) {
+        sink.absorb(self.processes, self.notes, &self.names, |sink, info| {
+            let known = sink.processes.iter().position(|process| process.info == info);
+            known.map_or_else(|| sink.process(info), ProcessIx)
+        });
+    }
+}
+
 /// Reads an open database; returns its schema version in words.
 pub(super) fn read_database(db: &Connection, path: &Path, need: &Need, sink: &mut Sink) -> Result<String> {
+    read_tables(db, path, need, sink, What::Everything)
+}
+
+fn read_tables(db: &Connection, path: &Path, need: &Need, sink: &mut Sink, what: What) -> Result<String> {
     let tables = Tables::read(db, path, sink)?;
     let (strings, tally) = Strings::new(db, &tables, "StringTable", "_id_");
     tally.note(sink, path);
@@ -55,7 +110,7 @@ pub(super) fn read_database(db: &Connection, path: &Path, need: &Need, sink: &mu
         Reader { db, tables: &tables, path, need, sink, strings, processes: HashMap::new(), main: None };
     let version = target::version(&mut reader).map_or("schema unknown".to_owned(), |v| format!("schema {v}"));
     reader.main = target::main_process(&mut reader);
-    reader.read();
+    reader.read(what);
     Ok(version)
 }
 
@@ -76,7 +131,7 @@ struct Reader<'r, 's> {
 }
 
 impl<'r, 's> Reader<'r, 's> {
-    fn read(&mut self) {
+    fn read(&mut self, what: What) {
         let readers: &[(&TableSpec, ReadTable<'r, 's>)] = &[
             (&tables::DEVICE, target::devices),
             (&tables::CONTEXT, target::contexts),
@@ -100,11 +155,18 @@ impl<'r, 's> Reader<'r, 's> {
         ];
         for (table, read) in readers {
             let defines = table.role == trace_format::schema::Role::Defining;
-            if defines || self.need.wants(table) {
+            let meant = match what {
+                What::Everything => true,
+                What::AllButCalls => *table != &tables::API,
+                What::Calls => *table == &tables::API,
+            };
+            if meant && (defines || self.need.wants(table)) {
                 read(self);
             }
         }
-        self.strings.note(self.sink, self.path);
+        if what != What::Calls {
+            self.strings.note(self.sink, self.path);
+        }
     }
 
     /// Whether more than what summaries need is asked for.

@@ -1,8 +1,8 @@
 //! Where importers put what they read: typed rows in, column batches out.
 
 use super::names::{Names, Shapes};
-use trace_format::columns::Batch;
-use trace_format::schema::{Row, RowBuilder, TableSpec};
+use trace_format::columns::{Batch, Values};
+use trace_format::schema::{Row, RowBuilder, TableSpec, Unit};
 use trace_format::tables::{self, *};
 
 /// Rows per batch, as in a frame of the native format.
@@ -204,6 +204,33 @@ impl<'a> Sink<'a> {
     /// Says that something about the file is partial or remarkable.
     pub fn note(&mut self, code: &'static str, text: impl Into<String>) {
         self.notes.push(Note { code, text: text.into() });
+    }
+
+    /// Takes over what another sink has collected with names of its own, e.g. on another thread; it must be finished
+    /// and must not hold launch shapes. `process` finds or makes the process of this sink that each of its is.
+    pub fn absorb(
+        &mut self,
+        processes: Vec<SinkProcess>,
+        notes: Vec<Note>,
+        names: &Names,
+        mut process: impl FnMut(&mut Self, ProcessInfo) -> ProcessIx,
+    ) {
+        let shared: Vec<u32> = (0..names.len() as u32).map(|id| self.names.intern(names.get(id))).collect();
+        for other in processes {
+            let ProcessIx(mine) = process(self, other.info);
+            for mut batch in other.batches {
+                for (spec, column) in batch.table.columns.iter().zip(&mut batch.columns) {
+                    debug_assert_ne!(spec.unit, Unit::Shape, "shapes of another sink mean nothing here");
+                    if let (Unit::Name, Values::U32(ids)) = (spec.unit, &mut column.values) {
+                        ids.iter_mut().for_each(|id| *id = shared.get(*id as usize).copied().unwrap_or(0));
+                    }
+                }
+                self.processes[mine].batches.push(batch);
+            }
+        }
+        // Both may have met the same trouble, in the catalogue say.
+        let new = notes.into_iter().filter(|note| !self.notes.contains(note)).collect::<Vec<_>>();
+        self.notes.extend(new);
     }
 
     /// Closes all open batches.

@@ -1,5 +1,7 @@
+use super::sqlite;
 use crate::import::testing::{Imported, TempFile, import};
-use crate::trace::sink::Need;
+use crate::trace::names::{Names, Shapes};
+use crate::trace::sink::{Need, Sink};
 use trace_format::tables;
 
 const STRINGS: &str = "CREATE TABLE Version (version INT); INSERT INTO Version VALUES (18);
@@ -182,4 +184,41 @@ fn a_log_beside_the_database_is_noted() {
     let file = TempFile::database("a.nvvp", STRINGS);
     std::fs::write(file.path.with_extension("nvvp-wal"), b"something").unwrap();
     assert_eq!(import(&file, &Need::all()).unwrap().note_codes(), ["unread-log"]);
+}
+
+#[test]
+fn calls_read_on_another_thread_are_the_same_calls() {
+    // Enough rows for the file to be worth a second connection; two pids, of which only one has kernels.
+    let many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000)
+        INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME (cbid, start, end, processId, threadId, correlationId, returnValue)
+            SELECT CASE i % 3 WHEN 0 THEN 31 WHEN 1 THEN 211 ELSE 9999 END, 1000 + i, 2000 + 2 * i, 32167 + i % 2, i % 5,
+                i, 0 FROM n;";
+    let sql = format!(
+        "{STRINGS}{NAMES}{}{}{many}",
+        kernels("CONCURRENT_KERNEL", "(10, 30, 2, 0, 1, 7, 5, 64, 0)"),
+        calls("RUNTIME", "(NULL, 1, 3, 32167, 1, 5, 0)"),
+    );
+    let file = TempFile::database("large.nvvp", &sql);
+    assert!(file.bytes().len() as u64 >= super::PARALLEL_BYTES);
+    let apart = import(&file, &Need::all()).unwrap();
+
+    let (mut names, mut shapes) = (Names::default(), Shapes::default());
+    let mut sink = Sink::new(&mut names, &mut shapes);
+    let db = sqlite::open(&file.path).unwrap();
+    super::read_database(&db, &file.path, &Need::all(), &mut sink).unwrap();
+    sink.finish();
+    let processes = std::mem::take(&mut sink.processes).into_iter().map(|p| (p.info, p.batches)).collect();
+    let (notes, origin) = (std::mem::take(&mut sink.notes), String::new());
+    let together = Imported { importer: "nvprof", names, shapes, processes, notes, origin };
+
+    let infos = |found: &Imported| found.processes.iter().map(|(info, _)| info.clone()).collect::<Vec<_>>();
+    assert_eq!(infos(&apart), infos(&together));
+    assert_eq!(apart.integers("api", "duration_ns").len(), 40_000);
+    for column in ["start_ns", "duration_ns", "cbid", "tid", "correlation"] {
+        assert_eq!(apart.integers("api", column), together.integers("api", column), "{column}");
+    }
+    assert_eq!(apart.texts("api", "name_id"), together.texts("api", "name_id"));
+    assert_eq!(apart.note_codes(), together.note_codes());
+    // One name with a broken object id, one call without a number.
+    assert_eq!(apart.note_codes(), ["unusable-rows", "unusable-rows", "unknown-calls"]);
 }
