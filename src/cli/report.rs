@@ -12,7 +12,7 @@ use crate::render::table::Format;
 use crate::report::classic::{self, Request, What};
 use crate::report::nvprof::messages::{Message, Prefix};
 use crate::report::nvprof::{self, TimeUnit, logfile};
-use crate::report::{self, Context, View, percentiles};
+use crate::report::{self, Context, View, summary_tables};
 use crate::trace::frames::Frames;
 use crate::trace::inputs;
 use crate::trace::select::Filter;
@@ -343,7 +343,7 @@ impl<'a> Plan<'a> {
             document.tables.push(table);
         }
         if self.views.is_empty() {
-            document.tables = percentiles::tables(labels, filter, &self.request(), self.args.rows.percentiles)?;
+            document.tables = summary_tables::tables(labels, filter, &self.request(), self.args.rows.percentiles)?;
         }
         document.notes = self.notes(frames, filter)?;
         say(&document.notes);

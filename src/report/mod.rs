@@ -14,7 +14,7 @@ use trace_format::tables::ShapeRow;
 pub mod classic;
 pub mod nvprof;
 mod nvtx_text;
-pub mod percentiles;
+pub mod summary_tables;
 pub mod views;
 
 pub use views::VIEWS;

@@ -11,7 +11,7 @@ use gpuprof::render::document::Document;
 use gpuprof::render::table::Format;
 use gpuprof::report::classic::{self, Request, What};
 use gpuprof::report::nvprof::{Options, TimeUnit};
-use gpuprof::report::{Context, VIEWS, percentiles};
+use gpuprof::report::{Context, VIEWS, summary_tables};
 use gpuprof::trace::frames::Frames;
 use gpuprof::trace::select::{Filter, Selection};
 use gpuprof::trace::sink::Need;
@@ -80,7 +80,7 @@ fn ask_everything(frames: &Frames, labels: &Labels) {
                 let (grouping, order) = (Grouping::default(), Order { sort: SortKey::Avg, top: None });
                 let request = Request { what, options, grouping, order, per_process, all_ranges: true };
                 let _ = classic::write(&mut out, labels, &filter, &request, &mut Vec::new());
-                let _ = percentiles::tables(labels, &filter, &request, true);
+                let _ = summary_tables::tables(labels, &filter, &request, true);
             }
         }
         let context = |arguments: Vec<String>| Context { frames, labels, filter: &filter, arguments };
