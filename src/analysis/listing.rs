@@ -82,7 +82,10 @@ pub fn gpu_activities(frames: &Frames, filter: &Filter, with_uvm: bool) -> Resul
 }
 
 /// Unified memory events, in no order.
-fn uvm_events(frames: &Frames, filter: &Filter) -> Result<Vec<GpuActivity>> {
+///
+/// # Errors
+/// A part of a file that cannot be read.
+pub fn uvm_events(frames: &Frames, filter: &Filter) -> Result<Vec<GpuActivity>> {
     let columns =
         ["start_ns", "duration_ns", "kind", "value", "address", "src_device", "dst_device", "stream", "pc"];
     collect(frames, &tables::UVM, &columns, filter, |batch, out| {

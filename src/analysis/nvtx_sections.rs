@@ -45,7 +45,17 @@ struct Ranges {
     any_thread: bool,
 }
 
-/// One section per thread, domain and name, in that order. NVTX ranges alone (push/pop and start/end): operators and
+/// Sections, or that there are too many of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sections {
+    /// How many there are.
+    pub found: usize,
+    /// The sections; none if there are more than were asked for.
+    pub sections: Vec<RangeSection>,
+}
+
+/// At most `most` sections, one per thread, domain and name, in that order; if there are more, only their number, and
+/// what ran inside them is not even read. NVTX ranges alone (push/pop and start/end): operators and
 /// annotations of other profilers have views of their own.
 ///
 /// A call belongs to every range that was open on its thread when it began, to a start/end range of any thread; a
@@ -53,10 +63,10 @@ struct Ranges {
 ///
 /// # Errors
 /// A part of a file that cannot be read.
-pub fn sections(labels: &Labels, filter: &Filter) -> Result<Vec<RangeSection>> {
+pub fn sections(labels: &Labels, filter: &Filter, most: usize) -> Result<Sections> {
     let frames = labels.frames();
     if frames.rows(&tables::RANGE) == 0 {
-        return Ok(Vec::new());
+        return Ok(Sections::default());
     }
     let columns = ["start_ns", "end_ns", "style", "domain_id", "name_id", "tid"];
     let ranges: BTreeMap<Key, Ranges> = frames.fold(
@@ -91,8 +101,9 @@ pub fn sections(labels: &Labels, filter: &Filter) -> Result<Vec<RangeSection>> {
             }
         },
     )?;
-    if ranges.is_empty() {
-        return Ok(Vec::new());
+    // Where work was chosen, only sections that hold some of it count, and that shows after they are made.
+    if ranges.is_empty() || (ranges.len() > most && !filter.chooses_work()) {
+        return Ok(Sections { found: ranges.len(), sections: Vec::new() });
     }
     let calls = listing::api_calls(frames, filter)?;
     let activities = listing::gpu_activities(frames, filter, false)?;
@@ -133,7 +144,11 @@ pub fn sections(labels: &Labels, filter: &Filter) -> Result<Vec<RangeSection>> {
     out.sort_by(|a, b| {
         (a.process, a.tid, &a.domain, &a.range.name).cmp(&(b.process, b.tid, &b.domain, &b.range.name))
     });
-    Ok(out)
+    let found = out.len();
+    if found > most {
+        out.clear();
+    }
+    Ok(Sections { found, sections: out })
 }
 
 fn activity_name<'a>(labels: &'a Labels, what: &What) -> &'a str {

@@ -8,10 +8,11 @@ use super::nvprof::{self, Options, per_gpu, trace};
 use crate::analysis::activity::OpenaccRegion;
 use crate::analysis::grouping::{self, Grouping};
 use crate::analysis::labels::Labels;
+use crate::analysis::nvtx_sections::{self, Sections};
 use crate::analysis::stats::Wanted;
 use crate::analysis::summary::{Order, Summary};
 use crate::analysis::totals::{Place, Split};
-use crate::analysis::{listing, nvtx_sections, uvm};
+use crate::analysis::{listing, uvm};
 use crate::error::{Error, Result};
 use crate::trace::select::Filter;
 use crate::trace::sink::Note;
@@ -154,8 +155,9 @@ fn summary(
     }
     let with_extras = gpu && api;
     let unified = with_extras && labels.frames().rows(&tables::UVM) > 0;
-    let ranges = if with_extras { nvtx_sections::sections(labels, filter)? } else { Vec::new() };
-    let any = sections.iter().any(|s| !s.rows.is_empty()) || unified || !ranges.is_empty();
+    let most = if request.all_ranges { usize::MAX } else { RANGES_UNASKED };
+    let ranges = if with_extras { nvtx_sections::sections(labels, filter, most)? } else { Sections::default() };
+    let any = sections.iter().any(|s| !s.rows.is_empty()) || unified || ranges.found > 0;
     if !any && with_extras {
         Message::NoData.write(out, prefix).map_err(failed)?;
         return Ok(false);
@@ -163,19 +165,19 @@ fn summary(
     Message::Result.write(out, prefix).map_err(failed)?;
     nvprof::summary::write(out, &sections, &request.options).map_err(failed)?;
     if unified {
-        let events = listing::gpu_activities(labels.frames(), filter, true)?;
+        let events = listing::uvm_events(labels.frames(), filter)?;
         nvprof::uvm::write(out, &uvm::UvmProfile::new(&events), labels, prefix, &request.options)
             .map_err(failed)?;
     }
-    if ranges.len() <= RANGES_UNASKED || request.all_ranges {
-        super::nvtx_text::write(out, &ranges, prefix, &request.options).map_err(failed)?;
+    if ranges.found <= most {
+        super::nvtx_text::write(out, &ranges.sections, prefix, &request.options).map_err(failed)?;
     } else {
         hidden.push(Note {
             code: "ranges-left-out",
             text: format!(
                 "{} NVTX ranges of different names: their tables are left out; --nvtx prints them, --view nvtx_sum \
                  sums them",
-                ranges.len()
+                ranges.found
             ),
         });
     }
