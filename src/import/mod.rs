@@ -48,8 +48,6 @@ pub fn claims_to_be_a_trace(head: &Head) -> bool {
 pub struct Head {
     /// Where the file is.
     pub path: PathBuf,
-    /// Its size on disk.
-    pub bytes_on_disk: u64,
     /// The first bytes as they are on disk.
     pub raw: Vec<u8>,
     /// The first bytes after unpacking gzip; equal to `raw` if the file is not gzip.
@@ -76,7 +74,6 @@ impl Head {
                 .remedy("save it to a file first"));
         }
         let file = File::open(path).map_err(|e| Error::at(path, format_args!("cannot be opened: {e}")))?;
-        let bytes_on_disk = file.metadata().map(|m| m.len()).unwrap_or(0);
         let mut raw = Vec::new();
         file.take(HEAD_BYTES)
             .read_to_end(&mut raw)
@@ -89,7 +86,7 @@ impl Head {
         } else {
             raw.clone()
         };
-        Ok(Head { path: path.to_owned(), bytes_on_disk, raw, text, tables: OnceCell::new() })
+        Ok(Head { path: path.to_owned(), raw, text, tables: OnceCell::new() })
     }
 
     /// Names of the tables if the file is an SQLite database that can be opened, else none.

@@ -94,11 +94,6 @@ impl Batch {
         self.for_each_row(|i| nulls += u64::from(column.get(i).is_none()));
         nulls
     }
-
-    /// Number of selected rows.
-    pub fn selected_rows(&self) -> usize {
-        self.selected.as_ref().map_or(self.rows, Vec::len)
-    }
 }
 
 /// The frame for a batch that an importer built; columns that are all null are left out.

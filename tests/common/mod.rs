@@ -144,16 +144,3 @@ pub fn skip(test: &str, reason: &str) {
         let _ = file.and_then(|mut f| f.write_all(format!("{test}: {reason}\n").as_bytes()));
     }
 }
-
-/// Compares with the file `tests/golden/NAME`; `GPUPROF_BLESS=1` writes it instead.
-pub fn golden(name: &str, actual: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    if std::env::var_os("GPUPROF_BLESS").is_some_and(|v| v == "1") {
-        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-        std::fs::write(&path, actual).expect("the golden file");
-        return;
-    }
-    let expected = std::fs::read_to_string(&path)
-        .unwrap_or_else(|e| panic!("{}: {e}; GPUPROF_BLESS=1 writes it", path.display()));
-    assert_eq!(actual, expected, "{} differs; GPUPROF_BLESS=1 rewrites it", path.display());
-}
