@@ -1,0 +1,147 @@
+//! The activity API's entry points.
+
+use crate::abi::{Resource, resource as cb};
+use crate::settings;
+use crate::version::{since, stride, version};
+use crate::{buffers, driver, faults, records, walker};
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Kinds that the library fills by itself, from others.
+const NOT_ENABLEABLE: [u32; 4] = [18, 27, 28, 53];
+/// What 11.x refuses even before it looks for a driver.
+const REFUSED_BY_11: [u32; 12] = [6, 7, 14, 21, 23, 27, 31, 36, 41, 42, 43, 44];
+/// Source-level kinds, which 13.0 no longer has.
+const SOURCE_LEVEL: [u32; 8] = [14, 15, 16, 24, 29, 30, 31, 32];
+
+fn enable(kind: u32, dump: bool) -> i32 {
+    let refusal = faults::argument_refusal("cuptiActivityEnable", kind.into());
+    if refusal != 0 {
+        settings::log(&format!("enable {kind} -> {refusal}"));
+        return refusal;
+    }
+    if since(1300) && SOURCE_LEVEL.contains(&kind) {
+        return 38;
+    }
+    let refused = version().toolkit < 1200 && REFUSED_BY_11.contains(&kind);
+    if stride(kind) == 0
+        || NOT_ENABLEABLE.contains(&kind)
+        || refused
+        || faults::wishes().unknown.is_some_and(|u| u.0 == kind)
+    {
+        return 21;
+    }
+    driver::own_process();
+    settings::log(&format!("enable {kind}"));
+    if faults::wishes().dead_on_reenable && records::was_on(kind) {
+        return 0;
+    }
+    records::switch(kind, true);
+    if dump {
+        dump_existing(kind);
+    }
+    0
+}
+
+fn dump_existing(kind: u32) {
+    unsafe extern "C" fn each(resource: *const Resource, data: *mut c_void) {
+        let (resource, kind) = (&*resource, data as usize);
+        match (kind, resource.cbid) {
+            (8, cb::CONTEXT_CREATED) if resource.first_of_device != 0 => records::device(resource.device),
+            (9, cb::CONTEXT_CREATED) => records::context(resource),
+            (37, cb::CONTEXT_CREATED) => records::stream(resource, 1),
+            (37, cb::STREAM_CREATED) => {
+                records::stream(resource, if resource.stream_flags & 1 != 0 { 2 } else { 1 })
+            }
+            _ => {}
+        }
+    }
+    if let Some(cuda) = driver::driver() {
+        // SAFETY: `each` takes its data as a number.
+        unsafe { (cuda.list)(each, kind as usize as *mut c_void) };
+    }
+}
+
+fn disable(kind: u32) -> i32 {
+    if stride(kind) == 0 {
+        return 21;
+    }
+    settings::log(&format!("disable {kind}"));
+    records::switch(kind, false);
+    buffers::forget_unfinished(kind);
+    0
+}
+
+static REGISTERED: AtomicUsize = AtomicUsize::new(0);
+
+fn register(request: usize, complete: usize) -> i32 {
+    if request == 0 || complete == 0 {
+        return 1;
+    }
+    driver::own_process();
+    settings::log("register");
+    if REGISTERED.fetch_add(1, Ordering::Relaxed) > 0 {
+        settings::add(settings::word::INTRUDED, 1);
+    }
+    buffers::register(request, complete);
+    0
+}
+
+unsafe fn dropped(out: *mut usize) -> i32 {
+    if out.is_null() {
+        return 1;
+    }
+    *out = buffers::take_dropped() as usize;
+    0
+}
+
+cupti! {
+    fn cuptiActivityRegisterCallbacks(request: usize, complete: usize) { register(request, complete) }
+    fn cuptiActivityRegisterCallbacks_v2(_handle: *mut c_void, request: usize, complete: usize) {
+        register(request, complete)
+    }
+    fn cuptiActivityEnable(kind: u32) { enable(kind, false) }
+    fn cuptiActivityEnableAndDump(kind: u32) { enable(kind, true) }
+    fn cuptiActivityDisable(kind: u32) { disable(kind) }
+    fn cuptiActivityEnableContext(_context: *mut c_void, kind: u32) { enable(kind, false) }
+    fn cuptiActivityDisableContext(_context: *mut c_void, kind: u32) { disable(kind) }
+    fn cuptiActivityFlushAll(flag: u32) {
+        settings::log(&format!("flush {flag}"));
+        buffers::flush(flag & 1 != 0)
+    }
+    fn cuptiActivityFlush(_context: *mut c_void, _stream: u32, flag: u32) { buffers::flush(flag & 1 != 0) }
+    fn cuptiActivityFlushPeriod(ms: u32) {
+        // Only full and finished buffers, which the worker gives back anyhow.
+        settings::log(&format!("flush period {ms}"));
+        0
+    }
+    fn cuptiActivityGetNextRecord(buffer: *mut u8, valid: usize, record: *mut *mut u8) {
+        walker::next_record(buffer, valid, record)
+    }
+    fn cuptiActivityGetNumDroppedRecords(_context: *mut c_void, _stream: u32, out: *mut usize) { dropped(out) }
+    fn cuptiActivityEnableRuntimeApi(cbid: u32, on: u8) {
+        settings::log(&format!("runtime {cbid} {on}"));
+        if records::mute(2, cbid, on != 0) { 0 } else { 1 }
+    }
+    fn cuptiActivityEnableDriverApi(cbid: u32, on: u8) {
+        settings::log(&format!("driver {cbid} {on}"));
+        if records::mute(1, cbid, on != 0) { 0 } else { 1 }
+    }
+    fn cuptiActivityConfigureUnifiedMemoryCounter(_configs: *mut c_void, count: u32) {
+        if count == 0 { 1 } else { 0 }
+    }
+    fn cuptiActivityGetStructSize(kind: u32, past: u32, out: *mut usize) {
+        if out.is_null() {
+            return 1;
+        }
+        if past != 0 {
+            return 27;
+        }
+        let bytes = stride(kind);
+        if bytes == 0 {
+            return 21;
+        }
+        *out = bytes;
+        0
+    }
+}
