@@ -1,0 +1,1 @@
+/* Nothing of the runtime API is used. */
