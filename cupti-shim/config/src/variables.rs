@@ -1,0 +1,556 @@
+//! The environment variables: name, flag, default, range and meaning of each in one row of [`VARIABLES`], from which
+//! the collector's reading, the launcher's flags, `docs/collector-settings.md` and warnings derive.
+
+use crate::capture::{Capture, GRAMMAR};
+use crate::glob;
+use crate::kinds::{GRAPH_TRACE, Kinds};
+use crate::nearest::nearest;
+use crate::template;
+use crate::values::{
+    bytes, milliseconds, one_of, show_bytes, show_ms, show_number, show_switch, shown, switch, whole, within,
+};
+use std::fmt;
+
+/// Every variable begins so.
+pub const PREFIX: &str = "GPUPROF_";
+
+/// Which records belong to a window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Membership {
+    /// Those whose launch call began inside.
+    #[default]
+    Launched,
+    /// Those that ran inside.
+    RanInside,
+}
+
+/// Whether kernels are collected, and left out by the writer, before the gate opens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Prepare {
+    /// Where it is known to be needed.
+    #[default]
+    Auto,
+    /// Always.
+    On,
+    /// Never.
+    Off,
+}
+
+/// What is recorded of a CUDA graph.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Graph {
+    /// Every node.
+    #[default]
+    Node,
+    /// Each launch as a whole, which hides its nodes.
+    Graph,
+}
+
+/// What happens at the size limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SizePolicy {
+    /// Recording ends.
+    #[default]
+    Stop,
+    /// The oldest segment is removed.
+    Ring,
+}
+
+/// Which processes are recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Processes {
+    /// Each that uses CUDA.
+    #[default]
+    All,
+    /// Those whose program's file name matches a shell pattern.
+    Named(Vec<u8>),
+}
+
+impl Processes {
+    /// Whether a process is recorded whose program has this file name (no folder).
+    pub fn wants(&self, name: &[u8]) -> bool {
+        match self {
+            Processes::All => true,
+            Processes::Named(pattern) => glob::matches(pattern, name),
+        }
+    }
+}
+
+/// Every setting, checked. The row of [`VARIABLES`] with the field's name says what it means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the table says it, once")]
+pub struct Settings {
+    pub output: Vec<u8>,
+    pub capture: Capture,
+    /// 0: no limit.
+    pub max_ranges: u64,
+    pub membership: Membership,
+    pub prepare: Prepare,
+    pub sync_at_range: bool,
+    pub kinds: Kinds,
+    pub graph: Graph,
+    /// A multiple of 4096.
+    pub block_bytes: u64,
+    pub memory_bytes: u64,
+    pub flush_ms: u64,
+    pub exit_deadline_ms: u64,
+    /// 0: no limit.
+    pub size_limit_bytes: u64,
+    pub size_policy: SizePolicy,
+    pub min_free_percent: u64,
+    /// `None`: as CUPTI has it.
+    pub device_buffers: Option<u64>,
+    pub fsync: bool,
+    pub verbose: u8,
+    pub cupti: Option<Vec<u8>>,
+    pub mute: bool,
+    pub nvtx: bool,
+    pub nvtx_chain: Option<Vec<u8>>,
+    pub seen: Option<Vec<u8>>,
+    pub shim: Option<Vec<u8>>,
+    pub disable: bool,
+    pub processes: Processes,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            output: template::DEFAULT.as_bytes().to_vec(),
+            capture: Capture::All,
+            max_ranges: 0,
+            membership: Membership::Launched,
+            prepare: Prepare::Auto,
+            sync_at_range: false,
+            kinds: Kinds::default(),
+            graph: Graph::Node,
+            block_bytes: 512 << 10,
+            memory_bytes: 64 << 20,
+            flush_ms: 500,
+            exit_deadline_ms: 2_000,
+            size_limit_bytes: 64 << 30,
+            size_policy: SizePolicy::Stop,
+            min_free_percent: 5,
+            device_buffers: None,
+            fsync: false,
+            verbose: 1,
+            cupti: None,
+            mute: true,
+            nvtx: true,
+            nvtx_chain: None,
+            seen: None,
+            shim: None,
+            disable: false,
+            processes: Processes::All,
+        }
+    }
+}
+
+/// How a setting appears among the flags of `gpuprof record`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flag {
+    /// `--NAME VALUE`, with what stands for the value in help.
+    Value(&'static str, &'static str),
+    /// `--NAME`, or `--NAME=off`.
+    Switch(&'static str),
+    /// None: the launcher sets it itself, or it makes no sense there.
+    None,
+}
+
+/// One setting.
+pub struct Variable {
+    /// Name of the environment variable.
+    pub name: &'static str,
+    /// Its flag.
+    pub flag: Flag,
+    /// What holds without it, as it would be written; empty: nothing.
+    pub default: &'static str,
+    /// What may be written.
+    pub range: &'static str,
+    /// One line that says what it does.
+    pub doc: &'static str,
+    read: fn(&mut Settings, &[u8]) -> Result<(), String>,
+    show: fn(&Settings) -> String,
+}
+
+impl Variable {
+    /// Says what is wrong with a value, as the end of a sentence that begins with it.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub fn check(&self, value: &[u8]) -> Result<(), String> {
+        (self.read)(&mut Settings::default(), value)
+    }
+
+    /// The value that holds in `settings`, as it would be written; empty: nothing.
+    pub fn value_in(&self, settings: &Settings) -> String {
+        (self.show)(settings)
+    }
+}
+
+/// Something about the environment that is not as it should be. The collector goes on with the default.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The variable.
+    pub variable: String,
+    /// What it was set to.
+    pub value: String,
+    /// What is wrong, as the end of a sentence.
+    pub why: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}: {}", self.variable, self.value, self.why)
+    }
+}
+
+fn word<T: Copy>(value: &[u8], words: &[(&str, T)]) -> Result<T, String> {
+    let found = words.iter().find(|(word, _)| word.as_bytes() == value);
+    let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+    found.map(|(_, meaning)| *meaning).ok_or_else(|| format!("is not {}", one_of(&known)))
+}
+
+fn word_of<T: PartialEq>(meaning: &T, words: &[(&'static str, T)]) -> String {
+    words.iter().find(|(_, m)| m == meaning).map_or("", |(word, _)| word).to_owned()
+}
+
+static MEMBERSHIPS: [(&str, Membership); 2] =
+    [("launched", Membership::Launched), ("ran-inside", Membership::RanInside)];
+static PREPARES: [(&str, Prepare); 3] = [("auto", Prepare::Auto), ("on", Prepare::On), ("off", Prepare::Off)];
+static GRAPHS: [(&str, Graph); 2] = [("node", Graph::Node), ("graph", Graph::Graph)];
+static POLICIES: [(&str, SizePolicy); 2] = [("stop", SizePolicy::Stop), ("ring", SizePolicy::Ring)];
+
+fn path(value: &[u8]) -> Result<Option<Vec<u8>>, String> {
+    if value.contains(&0) {
+        return Err("has a zero byte, which no path has".to_owned());
+    }
+    Ok(Some(value.to_vec()))
+}
+
+fn show_path(path: &Option<Vec<u8>>) -> String {
+    path.as_deref().map(shown).unwrap_or_default()
+}
+
+/// `value` between `least` and `most`, or nothing at all, which is written 0.
+fn limit(value: u64, least: u64, most: u64, show: fn(u64) -> String) -> Result<u64, String> {
+    if value == 0 { Ok(0) } else { within(value, least, most, show).map_err(|why| format!("{why}, or 0 for none")) }
+}
+
+/// Every setting there is, in the order of help and documentation.
+pub static VARIABLES: &[Variable] = &[
+    Variable {
+        name: "GPUPROF_OUTPUT",
+        flag: Flag::None, // `record` has -o, which may also name a folder.
+        default: template::DEFAULT,
+        range: "a path with %p (pid), %h (host), %t (start time), %n (process name), %r (rank), %q{VARIABLE}, %%",
+        doc: "Name of each process's trace; nothing is ever overwritten, a clash takes a suffix",
+        read: |s, v| {
+            template::check_form(v).map_err(|why| why.to_string())?;
+            s.output = v.to_vec();
+            Ok(())
+        },
+        show: |s| shown(&s.output),
+    },
+    Variable {
+        name: "GPUPROF_CAPTURE",
+        flag: Flag::Value("capture", "MODE"),
+        default: "all",
+        range: GRAMMAR,
+        doc: "When records are kept",
+        read: |s, v| Capture::parse(v).map(|capture| s.capture = capture),
+        show: |s| s.capture.to_string(),
+    },
+    Variable {
+        name: "GPUPROF_MAX_RANGES",
+        flag: Flag::Value("max-ranges", "N"),
+        default: "0",
+        range: "a whole number; 0: no limit",
+        doc: "Stop for good after this many capture windows",
+        read: |s, v| whole(v).map(|n| s.max_ranges = n),
+        show: |s| s.max_ranges.to_string(),
+    },
+    Variable {
+        name: "GPUPROF_MEMBERSHIP",
+        flag: Flag::Value("membership", "WHICH"),
+        default: "launched",
+        range: "launched or ran-inside",
+        doc: "What belongs to a window: work that was launched in it, or work that ran in it",
+        read: |s, v| word(v, &MEMBERSHIPS).map(|m| s.membership = m),
+        show: |s| word_of(&s.membership, &MEMBERSHIPS),
+    },
+    Variable {
+        name: "GPUPROF_PREPARE",
+        flag: Flag::Value("prepare", "HOW"),
+        default: "auto",
+        range: "auto, on or off",
+        doc: "Trace kernels from the start and leave out what is outside windows, for programs that capture CUDA \
+              graphs before the gate opens",
+        read: |s, v| word(v, &PREPARES).map(|p| s.prepare = p),
+        show: |s| word_of(&s.prepare, &PREPARES),
+    },
+    Variable {
+        name: "GPUPROF_SYNC_AT_RANGE",
+        flag: Flag::Switch("sync-at-range"),
+        default: "off",
+        range: "on or off",
+        doc: "Wait for the device where a window opens and closes; slows the program down",
+        read: |s, v| switch(v).map(|on| s.sync_at_range = on),
+        show: |s| show_switch(s.sync_at_range),
+    },
+    Variable {
+        name: "GPUPROF_KINDS",
+        flag: Flag::Value("kinds", "LIST"),
+        default: "default",
+        range: "names with commas; +NAME and -NAME change the default set",
+        doc: "What is collected",
+        read: |s, v| Kinds::parse(v).map(|kinds| s.kinds = kinds),
+        show: |s| s.kinds.to_string(),
+    },
+    Variable {
+        name: "GPUPROF_GRAPH",
+        flag: Flag::Value("graph", "LEVEL"),
+        default: "node",
+        range: "node or graph",
+        doc: "Record every node of a CUDA graph, or each launch as a whole, which is cheaper but hides the nodes",
+        read: |s, v| word(v, &GRAPHS).map(|g| s.graph = g),
+        show: |s| word_of(&s.graph, &GRAPHS),
+    },
+    Variable {
+        name: "GPUPROF_MUTE",
+        flag: Flag::Value("mute", "on|off"),
+        default: "on",
+        range: "on or off",
+        doc: "Leave out calls that only ask a question, such as cudaGetDevice, where CUPTI can (12.5 and later)",
+        read: |s, v| switch(v).map(|on| s.mute = on),
+        show: |s| show_switch(s.mute),
+    },
+    Variable {
+        name: "GPUPROF_NVTX",
+        flag: Flag::Value("nvtx", "on|off"),
+        default: "on",
+        range: "on or off",
+        doc: "Record NVTX ranges and marks",
+        read: |s, v| switch(v).map(|on| s.nvtx = on),
+        show: |s| show_switch(s.nvtx),
+    },
+    Variable {
+        name: "GPUPROF_PROCESSES",
+        flag: Flag::Value("processes", "WHICH"),
+        default: "all",
+        range: "all or name:GLOB",
+        doc: "Which processes are recorded, by the file name of their program",
+        read: |s, v| {
+            s.processes = match v.strip_prefix(b"name:") {
+                Some(pattern) if !pattern.is_empty() => Processes::Named(pattern.to_vec()),
+                _ if v == b"all" => Processes::All,
+                _ => return Err("is not all or name:GLOB, e.g. name:python*".to_owned()),
+            };
+            Ok(())
+        },
+        show: |s| match &s.processes {
+            Processes::All => "all".to_owned(),
+            Processes::Named(pattern) => format!("name:{}", shown(pattern)),
+        },
+    },
+    Variable {
+        name: "GPUPROF_BLOCK_BYTES",
+        flag: Flag::Value("block-size", "SIZE"),
+        default: "512KiB",
+        range: "16KiB to 16MiB",
+        doc: "Size of the blocks that CUPTI fills: smaller ones arrive sooner, larger ones cost less",
+        read: |s, v| {
+            let size = within(bytes(v)?, 16 << 10, 16 << 20, show_bytes)?;
+            s.block_bytes = size.next_multiple_of(4096);
+            Ok(())
+        },
+        show: |s| show_bytes(s.block_bytes),
+    },
+    Variable {
+        name: "GPUPROF_MEMORY_BYTES",
+        flag: Flag::Value("memory", "SIZE"),
+        default: "64MiB",
+        range: "1MiB to 16GiB",
+        doc: "Most memory that blocks may take; when they are all full, records are lost and counted",
+        read: |s, v| within(bytes(v)?, 1 << 20, 16 << 30, show_bytes).map(|size| s.memory_bytes = size),
+        show: |s| show_bytes(s.memory_bytes),
+    },
+    Variable {
+        name: "GPUPROF_FLUSH_MS",
+        flag: Flag::Value("flush-interval", "TIME"),
+        default: "500ms",
+        range: "10ms to 60s",
+        doc: "How often finished records are fetched and written: the most that a killed program loses",
+        read: |s, v| within(milliseconds(v)?, 10, 60_000, show_ms).map(|ms| s.flush_ms = ms),
+        show: |s| show_ms(s.flush_ms),
+    },
+    Variable {
+        name: "GPUPROF_EXIT_DEADLINE_MS",
+        flag: Flag::Value("exit-deadline", "TIME"),
+        default: "2000ms",
+        range: "0 to 60s",
+        doc: "How long the program's end may wait for the last records",
+        read: |s, v| within(milliseconds(v)?, 0, 60_000, show_ms).map(|ms| s.exit_deadline_ms = ms),
+        show: |s| show_ms(s.exit_deadline_ms),
+    },
+    Variable {
+        name: "GPUPROF_SIZE_LIMIT_BYTES",
+        flag: Flag::Value("size-limit", "SIZE"),
+        default: "64GiB",
+        range: "1MiB to 1024TiB; 0: no limit",
+        doc: "Most that one process's trace may take on disk",
+        read: |s, v| limit(bytes(v)?, 1 << 20, 1 << 50, show_bytes).map(|size| s.size_limit_bytes = size),
+        show: |s| show_bytes(s.size_limit_bytes),
+    },
+    Variable {
+        name: "GPUPROF_SIZE_POLICY",
+        flag: Flag::Value("size-policy", "WHAT"),
+        default: "stop",
+        range: "stop or ring",
+        doc: "What happens at the size limit: recording ends, or the oldest part goes",
+        read: |s, v| word(v, &POLICIES).map(|p| s.size_policy = p),
+        show: |s| word_of(&s.size_policy, &POLICIES),
+    },
+    Variable {
+        name: "GPUPROF_MIN_FREE_PERCENT",
+        flag: Flag::Value("min-free", "PERCENT"),
+        default: "5",
+        range: "0 to 50",
+        doc: "Stop writing when less of the disk than this is free, so that the program's own files fit",
+        read: |s, v| within(whole(v)?, 0, 50, show_number).map(|n| s.min_free_percent = n),
+        show: |s| s.min_free_percent.to_string(),
+    },
+    Variable {
+        name: "GPUPROF_DEVICE_BUFFERS",
+        flag: Flag::Value("device-buffers", "N"),
+        default: "",
+        range: "1 to 250; without it as CUPTI has it",
+        doc: "Most buffers of 3.2 MB that CUPTI may take of each context's GPU memory",
+        read: |s, v| within(whole(v)?, 1, 250, show_number).map(|n| s.device_buffers = Some(n)),
+        show: |s| s.device_buffers.map(show_number).unwrap_or_default(),
+    },
+    Variable {
+        name: "GPUPROF_FSYNC",
+        flag: Flag::Switch("fsync"),
+        default: "off",
+        range: "on or off",
+        doc: "Have every flush reach the disk itself, so that a power failure loses no more than a kill",
+        read: |s, v| switch(v).map(|on| s.fsync = on),
+        show: |s| show_switch(s.fsync),
+    },
+    Variable {
+        name: "GPUPROF_VERBOSE",
+        flag: Flag::Value("verbose", "LEVEL"),
+        default: "1",
+        range: "0 to 3",
+        doc: "What is said on the standard error: nothing, what concerns the result, what was found, everything",
+        read: |s, v| {
+            let level = within(whole(v)?, 0, 3, show_number)?;
+            s.verbose = u8::try_from(level).unwrap_or(3);
+            Ok(())
+        },
+        show: |s| s.verbose.to_string(),
+    },
+    Variable {
+        name: "GPUPROF_CUPTI",
+        flag: Flag::Value("cupti", "PATH"),
+        default: "",
+        range: "path of a libcupti.so",
+        doc: "The libcupti to use, unless the program has one loaded already",
+        read: |s, v| path(v).map(|path| s.cupti = path),
+        show: |s| show_path(&s.cupti),
+    },
+    Variable {
+        name: "GPUPROF_NVTX_CHAIN",
+        flag: Flag::Value("nvtx-chain", "PATH"),
+        default: "",
+        range: "path of an NVTX injection library",
+        doc: "Another tool's NVTX injection that gets every call as well",
+        read: |s, v| path(v).map(|path| s.nvtx_chain = path),
+        show: |s| show_path(&s.nvtx_chain),
+    },
+    Variable {
+        name: "GPUPROF_SEEN",
+        flag: Flag::None,
+        default: "",
+        range: "path of a file",
+        doc: "Where each process appends a line about itself; `gpuprof record` sets it",
+        read: |s, v| path(v).map(|path| s.seen = path),
+        show: |s| show_path(&s.seen),
+    },
+    Variable {
+        name: "GPUPROF_SHIM",
+        flag: Flag::None,
+        default: "",
+        range: "path of a libgpuprof.so",
+        doc: "The collector that `gpuprof record` and `gpuprof preload-path` use instead of their own",
+        read: |s, v| path(v).map(|path| s.shim = path),
+        show: |s| show_path(&s.shim),
+    },
+    Variable {
+        name: "GPUPROF_DISABLE",
+        flag: Flag::None,
+        default: "",
+        range: "anything",
+        doc: "Set to anything: the collector does nothing at all in this process and its children",
+        read: |s, _| {
+            s.disable = true;
+            Ok(())
+        },
+        show: |s| if s.disable { "1".to_owned() } else { String::new() },
+    },
+];
+
+/// Variables of the same prefix that are for building and testing gpuprof itself.
+fn is_ours_but_no_setting(name: &str) -> bool {
+    let rest = name.strip_prefix(PREFIX).unwrap_or(name);
+    ["COMMIT", "SHIM_SO", "BLESS", "SHARED", "SKIPS"].contains(&rest)
+        || ["TEST_", "BENCH_", "FUZZ_", "SIM_"].iter().any(|prefix| rest.starts_with(prefix))
+}
+
+/// Reads the settings from an environment. Never fails: what cannot be read is reported, and the default holds. An
+/// empty variable counts as not set; of a name that occurs twice the first counts, as for `getenv`.
+pub fn from_env<'a>(variables: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> (Settings, Vec<Problem>) {
+    let mut settings = Settings::default();
+    let mut problems = Vec::new();
+    let mut seen = 0u64;
+    for (name, value) in variables.filter(|(name, value)| name.starts_with(PREFIX.as_bytes()) && !value.is_empty())
+    {
+        let Some((i, variable)) = VARIABLES.iter().enumerate().find(|(_, v)| v.name.as_bytes() == name) else {
+            problems.extend(unknown(&shown(name), value));
+            continue;
+        };
+        if seen >> i & 1 == 1 {
+            continue;
+        }
+        seen |= 1 << i;
+        if let Err(why) = (variable.read)(&mut settings, value) {
+            let instead = match variable.default {
+                "" => "it is left out".to_owned(),
+                default => format!("{default} is used"),
+            };
+            let why = format!("{why}; {instead}");
+            problems.push(Problem { variable: variable.name.to_owned(), value: shown(value), why });
+        }
+    }
+    // Two ways to ask for the same.
+    if settings.graph == Graph::Graph {
+        settings.kinds.set(&[GRAPH_TRACE], true);
+    } else if settings.kinds.contains(GRAPH_TRACE) {
+        settings.graph = Graph::Graph;
+    }
+    (settings, problems)
+}
+
+fn unknown(name: &str, value: &[u8]) -> Option<Problem> {
+    if is_ours_but_no_setting(name) {
+        return None;
+    }
+    let why = match nearest(name, VARIABLES.iter().map(|v| v.name)) {
+        Some(near) => format!("unknown variable, did you mean {near}?"),
+        None => "unknown variable; `gpuprof record --help` lists the known ones".to_owned(),
+    };
+    Some(Problem { variable: name.to_owned(), value: shown(value), why })
+}
+
+#[cfg(test)]
+mod tests;
