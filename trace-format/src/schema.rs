@@ -197,6 +197,7 @@ macro_rules! table {
 
         impl $crate::schema::RowBuilder for $builder {
             type Row = $row;
+            #[inline(always)]
             fn push(&mut self, row: $row) {
                 use $crate::columns::ColumnBuilder as _;
                 self.row_count__ += 1;

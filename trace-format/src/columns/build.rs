@@ -25,6 +25,13 @@ pub trait Cell: Sized {
     fn get(column: &Column, i: usize) -> Self;
 }
 
+/// Takes the rows and makes room for as many: the next frame will have about as many, and a column that grows by
+/// doubling copies every value once more.
+fn take<T>(rows: &mut Vec<T>) -> Vec<T> {
+    let room = Vec::with_capacity(rows.len());
+    std::mem::replace(rows, room)
+}
+
 macro_rules! cell {
     ($ty:ty, $variant:ident, $plain:ident, $nullable:ident) => {
         #[doc = concat!("Collects `", stringify!($ty), "` cells.")]
@@ -44,15 +51,17 @@ macro_rules! cell {
         }
         impl ColumnBuilder for $plain {
             type Cell = $ty;
+            #[inline(always)]
             fn push(&mut self, cell: $ty) {
                 self.0.push(cell);
             }
             fn take(&mut self) -> Column {
-                Column { values: Values::$variant(std::mem::take(&mut self.0)), validity: None }
+                Column { values: Values::$variant(take(&mut self.0)), validity: None }
             }
         }
         impl ColumnBuilder for $nullable {
             type Cell = Option<$ty>;
+            #[inline(always)]
             fn push(&mut self, cell: Option<$ty>) {
                 match cell {
                     Some(value) => {
@@ -77,7 +86,9 @@ macro_rules! cell {
                 self.len += 1;
             }
             fn take(&mut self) -> Column {
-                let mut taken = std::mem::take(self);
+                let (len, values, validity) = (self.len, take(&mut self.values), take(&mut self.validity));
+                self.len = 0;
+                let mut taken = $nullable { len, values, validity };
                 if taken.values.is_empty() && taken.len > 0 {
                     taken.values.resize(taken.len, <$ty>::default());
                     taken.validity.resize(taken.len, false);

@@ -5,7 +5,7 @@ crate::table! {
     MEMORY = 23, "memory", Activity, MemoryRow, MemoryBuilder {
         /// When it happened.
         start_ns: i64 = Delta, Ns;
-        /// `CUpti_ActivityMemoryOperationType`: 1 allocation, 2 release.
+        /// `CUpti_ActivityMemoryOperationType`: 1 allocation, 2 release; of a memory pool 17 created, 18 destroyed, 19 trimmed.
         operation: u32 = Dictionary, Code;
         /// As `memcpy.src_kind`.
         mem_kind: u32 = Dictionary, Code;

@@ -1,0 +1,40 @@
+//! Calls that only ask a question and are over at once. PyTorch makes nine of them for every launch: on an H100 they
+//! were 91 % of all API records and most of what recording cost (docs/hardware). They are left out where CUPTI can do
+//! so (12.5 and later), and the trace says that they were.
+
+use cupti_sys::cbid::{driver, runtime};
+use cupti_sys::{CUPTI_CB_DOMAIN_DRIVER_API as DRIVER, CUPTI_CB_DOMAIN_RUNTIME_API as RUNTIME};
+
+/// Domain, callback id and name of each such call.
+pub static CALLS: &[(u32, u32, &str)] = &[
+    (RUNTIME, runtime::GET_DEVICE, "cudaGetDevice"),
+    (RUNTIME, runtime::GET_LAST_ERROR, "cudaGetLastError"),
+    (RUNTIME, runtime::PEEK_AT_LAST_ERROR, "cudaPeekAtLastError"),
+    (RUNTIME, 200, "cudaDeviceGetAttribute"),
+    (RUNTIME, 151, "cudaPointerGetAttributes"),
+    (RUNTIME, 317, "cudaStreamIsCapturing"),
+    (RUNTIME, 318, "cudaStreamIsCapturing_ptsz"),
+    (RUNTIME, 409, "cudaStreamGetCaptureInfo_v2"),
+    (RUNTIME, 410, "cudaStreamGetCaptureInfo_v2_ptsz"),
+    (RUNTIME, 461, "cudaStreamGetCaptureInfo_v3"),
+    (RUNTIME, 462, "cudaStreamGetCaptureInfo_v3_ptsz"),
+    (DRIVER, 9, "cuDeviceGetAttribute"),
+    (DRIVER, driver::CTX_GET_DEVICE, "cuCtxGetDevice"),
+    (DRIVER, driver::CTX_GET_CURRENT, "cuCtxGetCurrent"),
+    (DRIVER, 310, "cuPointerGetAttribute"),
+    (DRIVER, driver::DEVICE_PRIMARY_CTX_GET_STATE, "cuDevicePrimaryCtxGetState"),
+    (DRIVER, 450, "cuPointerGetAttributes"),
+    (DRIVER, driver::STREAM_IS_CAPTURING, "cuStreamIsCapturing"),
+    (DRIVER, driver::STREAM_IS_CAPTURING_PTSZ, "cuStreamIsCapturing_ptsz"),
+    (DRIVER, driver::GET_PROC_ADDRESS, "cuGetProcAddress"),
+    (DRIVER, 629, "cuStreamGetCaptureInfo_v2"),
+    (DRIVER, 630, "cuStreamGetCaptureInfo_v2_ptsz"),
+    (DRIVER, driver::GET_PROC_ADDRESS_V2, "cuGetProcAddress_v2"),
+    (DRIVER, 683, "cuKernelGetFunction"),
+    (DRIVER, driver::KERNEL_GET_ATTRIBUTE, "cuKernelGetAttribute"),
+    (DRIVER, 718, "cuFuncGetName"),
+    (DRIVER, 719, "cuKernelGetName"),
+    (DRIVER, 729, "cuStreamGetCaptureInfo_v3"),
+    (DRIVER, 730, "cuStreamGetCaptureInfo_v3_ptsz"),
+    (DRIVER, 795, "cuCtxGetDevice_v2"),
+];

@@ -1,0 +1,319 @@
+//! The functions of libcupti, found at run time, and what they answered.
+//!
+//! Every symbol is optional except the ten that nothing can be recorded without. Result codes are open integers:
+//! newer libraries return numbers that no header of today knows.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::path::{Path, PathBuf};
+
+use cupti_sys::result_name;
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+
+/// What a CUPTI function returns; 0 is success.
+pub type Code = u32;
+/// `CUpti_SubscriberHandle`.
+pub type Subscriber = *mut c_void;
+/// `CUpti_CallbackFunc`: user data, domain, callback id, data of the domain.
+pub type Callback = unsafe extern "C" fn(*mut c_void, u32, u32, *const c_void);
+/// `CUpti_BuffersCallbackRequestFunc`: buffer, size, most records.
+pub type Requested = unsafe extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
+/// `CUpti_BuffersCallbackCompleteFunc`: context, stream, buffer, size, bytes that hold records.
+pub type Completed = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
+/// `cuptiActivityGetNextRecord`.
+pub type NextRecord = cupti_sys::ActivityGetNextRecordFn;
+
+/// A call that failed: which one, with what code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CuptiError {
+    /// The function.
+    pub function: &'static str,
+    /// Its result.
+    pub code: Code,
+}
+
+impl std::fmt::Display for CuptiError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} returned {} ({})", self.function, self.code, result_name(self.code).unwrap_or("unknown code"))
+    }
+}
+
+/// Why a file could not become [`Cupti`].
+#[derive(Debug)]
+pub enum LoadError {
+    /// The loader refused it.
+    Loader(String),
+    /// It is no CUPTI, or none that can trace.
+    Missing(&'static str),
+}
+
+impl std::fmt::Display for LoadError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            LoadError::Loader(why) => write!(f, "{why}"),
+            LoadError::Missing(symbol) => write!(f, "it has no function {symbol}"),
+        }
+    }
+}
+
+macro_rules! functions {
+    (
+        required { $($(#[doc = $doc:literal])+ $required:ident = $rname:literal ($($rarg:ty),*);)+ }
+        optional { $($(#[doc = $odoc:literal])+ $optional:ident = $oname:literal ($($oarg:ty),*);)+ }
+    ) => {
+        /// One loaded libcupti. Never closed: it has pointers to us, and threads of its own.
+        pub struct Cupti {
+            /// Where it was found.
+            pub path: PathBuf,
+            /// The vendor's walker; only for the stride probe.
+            next_record: NextRecord,
+            $($(#[doc = $doc])+ $required: unsafe extern "C" fn($($rarg),*) -> Code,)+
+            $($(#[doc = $odoc])+ $optional: Option<unsafe extern "C" fn($($oarg),*) -> Code>,)+
+        }
+
+        impl Cupti {
+            /// Opens `path`, which may be a bare name for the loader to search.
+            pub fn load(path: &Path) -> Result<Cupti, LoadError> {
+                // SAFETY: loading runs the library's constructors; CUPTI's do nothing that the program would see
+                // (it loads the same library itself when it wants to profile).
+                let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
+                    .map_err(|e| LoadError::Loader(deepest(&e)))?;
+                // SAFETY: the types are those of cupti.h, the same in all versions from 11.8 to 13.5.
+                let cupti = unsafe {
+                    Cupti {
+                        path: path.to_path_buf(),
+                        next_record: *library
+                            .get(b"cuptiActivityGetNextRecord\0")
+                            .map_err(|_| LoadError::Missing("cuptiActivityGetNextRecord"))?,
+                        $($required: *library
+                            .get(concat!($rname, "\0").as_bytes())
+                            .map_err(|_| LoadError::Missing($rname))?,)+
+                        $($optional: library.get(concat!($oname, "\0").as_bytes()).ok().map(|s| *s),)+
+                    }
+                };
+                std::mem::forget(library);
+                Ok(cupti)
+            }
+        }
+    };
+}
+
+functions! {
+    required {
+        /// The one slot for a tool.
+        subscribe = "cuptiSubscribe" (*mut Subscriber, Callback, *mut c_void);
+        /// One callback id on or off.
+        enable_callback = "cuptiEnableCallback" (u32, Subscriber, u32, u32);
+        /// The version of the API.
+        get_version = "cuptiGetVersion" (*mut u32);
+        /// The trace clock.
+        get_timestamp = "cuptiGetTimestamp" (*mut u64);
+        /// Who gives and takes buffers.
+        register_callbacks = "cuptiActivityRegisterCallbacks" (Requested, Completed);
+        /// One kind on.
+        enable = "cuptiActivityEnable" (u32);
+        /// One kind off.
+        disable = "cuptiActivityDisable" (u32);
+        /// Hand over buffers.
+        flush_all = "cuptiActivityFlushAll" (u32);
+        /// Records that CUPTI had no buffer for.
+        get_dropped = "cuptiActivityGetNumDroppedRecords" (*mut c_void, u32, *mut usize);
+    }
+    optional {
+        /// Give the slot back.
+        unsubscribe = "cuptiUnsubscribe" (Subscriber);
+        /// Thread ids as gettid.
+        set_thread_id_type = "cuptiSetThreadIdType" (u32);
+        /// Buffer behaviour.
+        set_attribute = "cuptiActivitySetAttribute" (u32, *mut usize, *mut c_void);
+        /// Buffer behaviour, read.
+        get_attribute = "cuptiActivityGetAttribute" (u32, *mut usize, *mut c_void);
+        /// The name of an API function.
+        get_callback_name = "cuptiGetCallbackName" (u32, u32, *mut *const c_char);
+        /// Whether this library knows GPUs of a compute capability.
+        compute_capability_supported = "cuptiComputeCapabilitySupported" (c_int, c_int, *mut c_int);
+        /// One runtime function's records on or off (12.5).
+        enable_runtime_api = "cuptiActivityEnableRuntimeApi" (u32, u8);
+        /// One driver function's records on or off (12.5).
+        enable_driver_api = "cuptiActivityEnableDriverApi" (u32, u8);
+        /// Which unified memory counters.
+        configure_unified_memory = "cuptiActivityConfigureUnifiedMemoryCounter" (*mut c_void, u32);
+    }
+}
+
+/// The loader's own words, without the layers that libloading puts around them.
+fn deepest(error: &libloading::Error) -> String {
+    let mut text = error.to_string();
+    let mut inner: Option<&dyn std::error::Error> = std::error::Error::source(error);
+    while let Some(e) = inner {
+        text = e.to_string();
+        inner = e.source();
+    }
+    text
+}
+
+impl Cupti {
+    fn check(function: &'static str, code: Code) -> Result<(), CuptiError> {
+        if code == 0 { Ok(()) } else { Err(CuptiError { function, code }) }
+    }
+
+    /// Takes the subscriber slot; must be the first call of all.
+    pub fn subscribe(&self, callback: Callback) -> Result<Subscriber, CuptiError> {
+        let mut subscriber = std::ptr::null_mut();
+        // SAFETY: the out pointer is valid; `callback` lives as long as the process (`-z nodelete`).
+        let code = unsafe { (self.subscribe)(&mut subscriber, callback, std::ptr::null_mut()) };
+        Self::check("cuptiSubscribe", code).map(|()| subscriber)
+    }
+
+    /// Gives the slot back, so that the next candidate can have it.
+    pub fn unsubscribe(&self, subscriber: Subscriber) {
+        if let Some(f) = self.unsubscribe {
+            // SAFETY: `subscriber` came from `subscribe` of the same library.
+            unsafe { f(subscriber) };
+        }
+    }
+
+    /// Switches one callback id of a domain.
+    pub fn enable_callback(&self, s: Subscriber, domain: u32, id: u32, on: bool) -> Result<(), CuptiError> {
+        // SAFETY: plain values.
+        Self::check("cuptiEnableCallback", unsafe { (self.enable_callback)(u32::from(on), s, domain, id) })
+    }
+
+    /// `cuptiGetVersion`.
+    pub fn version(&self) -> Result<u32, CuptiError> {
+        let mut version = 0;
+        // SAFETY: the out pointer is valid.
+        let code = unsafe { (self.get_version)(&mut version) };
+        Self::check("cuptiGetVersion", code).map(|()| version)
+    }
+
+    /// The trace clock, nanoseconds.
+    pub fn timestamp_ns(&self) -> Option<i64> {
+        let mut ns = 0;
+        // SAFETY: the out pointer is valid.
+        let code = unsafe { (self.get_timestamp)(&mut ns) };
+        (code == 0 && ns != 0).then_some(ns as i64)
+    }
+
+    /// Tells CUPTI who gives and takes buffers.
+    pub fn register(&self, requested: Requested, completed: Completed) -> Result<(), CuptiError> {
+        // SAFETY: both live as long as the process.
+        let code = unsafe { (self.register_callbacks)(requested, completed) };
+        Self::check("cuptiActivityRegisterCallbacks", code)
+    }
+
+    /// Switches one kind on.
+    pub fn enable(&self, kind: u32) -> Result<(), CuptiError> {
+        // SAFETY: a plain value; unknown kinds are refused with a code.
+        Self::check("cuptiActivityEnable", unsafe { (self.enable)(kind) })
+    }
+
+    /// Switches one kind off.
+    pub fn disable(&self, kind: u32) -> Result<(), CuptiError> {
+        // SAFETY: as `enable`.
+        Self::check("cuptiActivityDisable", unsafe { (self.disable)(kind) })
+    }
+
+    /// Hands over buffers. `forced`: also those that hold unfinished records.
+    pub fn flush(&self, forced: bool) -> Result<(), CuptiError> {
+        // SAFETY: a plain value. Callers see to it that only one thread is in here.
+        Self::check("cuptiActivityFlushAll", unsafe { (self.flush_all)(u32::from(forced)) })
+    }
+
+    /// Records dropped since the last question.
+    pub fn dropped_records(&self) -> u64 {
+        let mut dropped = 0;
+        // SAFETY: null context means all; the out pointer is valid.
+        let code = unsafe { (self.get_dropped)(std::ptr::null_mut(), 0, &mut dropped) };
+        if code == 0 { dropped as u64 } else { 0 }
+    }
+
+    /// Sets a one-byte attribute; false where this version does not know it or refuses.
+    pub fn set_attribute_u8(&self, attribute: u32, value: u8) -> bool {
+        let (mut size, mut value) = (1usize, value);
+        let value = (&raw mut value).cast();
+        // SAFETY: `size` bytes are readable at `value`.
+        self.set_attribute.is_some_and(|f| unsafe { f(attribute, &mut size, value) } == 0)
+    }
+
+    /// Sets a `size_t` attribute; false where this version does not know it or refuses.
+    pub fn set_attribute_usize(&self, attribute: u32, value: usize) -> bool {
+        let (mut size, mut value) = (size_of::<usize>(), value);
+        let value = (&raw mut value).cast();
+        // SAFETY: as above.
+        self.set_attribute.is_some_and(|f| unsafe { f(attribute, &mut size, value) } == 0)
+    }
+
+    /// A one-byte attribute as it stands.
+    pub fn attribute_u8(&self, attribute: u32) -> Option<u8> {
+        // Eight bytes of room: a version that thinks the attribute wider must not write past it.
+        let (mut size, mut value) = (1usize, 0u64);
+        let place = (&raw mut value).cast();
+        // SAFETY: at least `size` bytes are writable at `place`.
+        let code = self.get_attribute.map(|f| unsafe { f(attribute, &mut size, place) });
+        (code == Some(0)).then_some(value as u8)
+    }
+
+    /// Thread ids as gettid gives them; false where this version cannot.
+    pub fn use_gettid(&self) -> bool {
+        // SAFETY: CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM.
+        self.set_thread_id_type.is_some_and(|f| unsafe { f(1) } == 0)
+    }
+
+    /// The name of function `id` in `domain` (1 driver, 2 runtime), in CUPTI's memory.
+    pub fn callback_name(&self, domain: u32, id: u32) -> Option<&'static CStr> {
+        let mut name: *const c_char = std::ptr::null();
+        // SAFETY: the out pointer is valid.
+        let code = self.get_callback_name.map(|f| unsafe { f(domain, id, &mut name) });
+        // SAFETY: on success CUPTI gives a static string of its own; it is never unloaded.
+        (code == Some(0) && !name.is_null()).then(|| unsafe { CStr::from_ptr(name) })
+    }
+
+    /// Whether this library can trace GPUs of compute capability `major`.`minor`; none: it cannot say.
+    pub fn supports(&self, major: c_int, minor: c_int) -> Option<bool> {
+        let mut supported = 0;
+        // SAFETY: the out pointer is valid.
+        let code = self.compute_capability_supported.map(|f| unsafe { f(major, minor, &mut supported) });
+        (code == Some(0)).then_some(supported != 0)
+    }
+
+    /// Whether records of single functions can be switched (12.5 and later).
+    pub fn can_mute(&self) -> bool {
+        self.enable_runtime_api.is_some() && self.enable_driver_api.is_some()
+    }
+
+    /// Records of function `id` in `domain` on or off; false where it was refused.
+    pub fn mute(&self, domain: u32, id: u32) -> bool {
+        let f = if domain == cupti_sys::CUPTI_CB_DOMAIN_DRIVER_API {
+            self.enable_driver_api
+        } else {
+            self.enable_runtime_api
+        };
+        // SAFETY: plain values.
+        f.is_some_and(|f| unsafe { f(id, 0) } == 0)
+    }
+
+    /// Switches the unified memory counters of `device` on (before the kind is enabled).
+    pub fn configure_unified_memory(&self, device: u32) -> Result<(), CuptiError> {
+        /// `CUpti_ActivityUnifiedMemoryCounterConfig`: scope, kind, device, enable.
+        #[repr(C)]
+        struct Config([u32; 4]);
+        // Kinds: bytes to the device and to the host, CPU page faults, GPU page faults. Scope 1: single device.
+        let mut configs: Vec<Config> = [1, 2, 3, 4].map(|kind| Config([1, kind, device, 1])).into();
+        let Some(f) = self.configure_unified_memory else {
+            return Err(CuptiError { function: "cuptiActivityConfigureUnifiedMemoryCounter", code: 27 });
+        };
+        // SAFETY: the array holds as many configurations as are announced.
+        let code = unsafe { f(configs.as_mut_ptr().cast(), configs.len() as u32) };
+        Self::check("cuptiActivityConfigureUnifiedMemoryCounter", code)
+    }
+
+    /// The vendor's walker, for the stride probe.
+    pub fn walker(&self) -> NextRecord {
+        self.next_record
+    }
+}
+
+// SAFETY: the table holds addresses of functions, and a path; CUPTI's functions may be called from any thread.
+unsafe impl Send for Cupti {}
+// SAFETY: as above; what must not run at the same time is kept apart by the callers (`flush.rs`).
+unsafe impl Sync for Cupti {}

@@ -1,0 +1,81 @@
+//! Calls of the runtime and of the driver. `CUpti_ActivityAPI`.
+
+use cupti_sys::fields::{driver, runtime as f};
+use cupti_sys::{CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RUNTIME_API};
+use trace_format::schema::RowBuilder as _;
+use trace_format::tables::ApiRow;
+
+use super::record::{Record, duration};
+use super::{Facts, Kind, Out, Own};
+
+pub(super) const RUNTIME: Kind = Kind {
+    id: f::KIND,
+    start: f::START,
+    end: f::END,
+    correlation: f::CORRELATION_ID,
+    names: &[],
+    defines: false,
+    decode,
+};
+
+pub(super) const DRIVER: Kind = Kind { id: driver::KIND, ..RUNTIME };
+
+/// The same in all releases.
+const BYTES: usize = 40;
+
+fn decode(record: Record, facts: &Facts, out: &mut Out) {
+    // A length that the compiler knows saves its checks; see `kernel`.
+    match record.0.first_chunk::<BYTES>() {
+        Some(whole) => push(Record(whole), facts, out),
+        None => push(record, facts, out),
+    }
+}
+
+#[inline(always)]
+fn push(record: Record, facts: &Facts, out: &mut Out) {
+    let cbid = record.u32(f::CBID);
+    // CUPTI and the trace number the two differently.
+    let (domain, cupti_domain) =
+        if facts.kind == driver::KIND { (1, CUPTI_CB_DOMAIN_DRIVER_API) } else { (0, CUPTI_CB_DOMAIN_RUNTIME_API) };
+    out.tables.api.push(ApiRow {
+        start_ns: facts.start_ns,
+        duration_ns: duration(facts.start_ns as u64, facts.end_ns as u64),
+        domain,
+        cbid,
+        name_id: out.known.api_names.id(cupti_domain, cbid, out.own),
+        tid: record.u32(f::THREAD_ID),
+        correlation: facts.correlation.unwrap_or(0),
+        result: record.try_u32(f::RETURN_VALUE),
+    });
+}
+
+/// Ids of the names of calls, by domain and call. CUPTI is asked for each name once.
+#[derive(Default)]
+pub(super) struct ApiNames([Vec<Option<u32>>; 2]);
+
+impl ApiNames {
+    /// Twice as many as there are in 13.5; names of calls beyond are asked for every time.
+    const MOST: usize = 2048;
+
+    #[inline(always)]
+    fn id(&mut self, domain: u32, cbid: u32, own: &mut dyn Own) -> u32 {
+        let names = &mut self.0[usize::from(domain == CUPTI_CB_DOMAIN_DRIVER_API)];
+        match names.get(cbid as usize) {
+            Some(&Some(id)) => id,
+            _ => Self::ask(names, domain, cbid, own),
+        }
+    }
+
+    #[cold]
+    fn ask(names: &mut Vec<Option<u32>>, domain: u32, cbid: u32, own: &mut dyn Own) -> u32 {
+        let id = own.api_name(domain, cbid);
+        let at = cbid as usize;
+        if at < Self::MOST {
+            if names.len() <= at {
+                names.resize(at + 1, None);
+            }
+            names[at] = Some(id);
+        }
+        id
+    }
+}

@@ -1,0 +1,194 @@
+//! The end of the program, as far as it lets us know: handlers that wait, not for long, for the last flush and the
+//! closing of the file. Programs that end without exit handlers lose at most what came since the last flush.
+//!
+//! Handlers run last-registered-first. Ours is registered in `InitializeInjection`, again when `cuInit` is over, and
+//! again with the first context: the latest runs before the driver takes itself down and hands over everything; the
+//! earliest runs after the program's own handlers, which may still use the GPU, and closes the file. All of them
+//! together have one deadline.
+
+use std::ffi::{c_int, c_void};
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
+
+use shim_config::{Capture, Cause};
+
+use crate::gate::{GATE, Summary};
+use crate::messages::{self, Loss, Message};
+use crate::session::{self, FAILURE, Session};
+use crate::writer::Phase;
+use crate::{driver, flush, guard, load, log, sys, writer};
+
+/// What the writer may take on top of the deadline when CUPTI used all of it up.
+const CLOSE_NS: i64 = 150_000_000;
+
+/// Handlers that have not run yet.
+static HANDLERS: AtomicU32 = AtomicU32::new(0);
+/// When the first handler began, monotonic; 0: none has.
+static BEGUN_NS: AtomicI64 = AtomicI64::new(0);
+/// Requests made to the flush thread; the last one has [`LAST`] set.
+static REQUESTED: AtomicU32 = AtomicU32::new(0);
+/// Requests answered by the flush thread.
+static ANSWERED: AtomicU32 = AtomicU32::new(0);
+/// Marks the request of the last handler.
+const LAST: u32 = 1 << 31;
+/// There is no flush thread to wait for.
+static NO_THREAD: AtomicBool = AtomicBool::new(false);
+
+unsafe extern "C" {
+    // Not `atexit`, which older C libraries only have as a part of the program.
+    fn __cxa_atexit(f: unsafe extern "C" fn(*mut c_void), argument: *mut c_void, dso: *mut c_void) -> c_int;
+}
+
+/// Registers a handler, see above.
+pub fn register() {
+    HANDLERS.fetch_add(1, Ordering::AcqRel);
+    // SAFETY: the function lives as long as the process.
+    unsafe { __cxa_atexit(at_exit, std::ptr::null_mut(), std::ptr::null_mut()) };
+}
+
+/// A forked child begins anew. The handlers of its parent stay registered in it, and count for it too.
+pub fn reset() {
+    BEGUN_NS.store(0, Ordering::Release);
+    REQUESTED.store(0, Ordering::Release);
+    ANSWERED.store(0, Ordering::Release);
+    NO_THREAD.store(false, Ordering::Release);
+    *FAILURE.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    flush::reset();
+}
+
+/// What the flush thread is asked for.
+#[derive(Clone, Copy)]
+pub struct Request {
+    number: u32,
+    /// No other will come.
+    pub is_last: bool,
+}
+
+/// The request that waits, if one does.
+pub fn requested() -> Option<Request> {
+    let requested = REQUESTED.load(Ordering::Acquire);
+    let number = requested & !LAST;
+    (number != ANSWERED.load(Ordering::Acquire)).then_some(Request { number, is_last: requested & LAST != 0 })
+}
+
+/// The flush thread has done what was asked.
+pub fn answer(request: Request) {
+    ANSWERED.store(request.number, Ordering::Release);
+    sys::futex_wake(&ANSWERED, true);
+}
+
+/// The flush thread could not be started.
+pub fn flush_thread_is_gone() {
+    NO_THREAD.store(true, Ordering::Release);
+}
+
+unsafe extern "C" fn at_exit(_: *mut c_void) {
+    let left = HANDLERS.fetch_sub(1, Ordering::AcqRel) - 1;
+    // A child shares the handlers of its parent, and must not wait for threads that it does not have.
+    if sys::is_owner() {
+        guard("an exit handler", || end(left == 0));
+    }
+}
+
+fn end(is_last: bool) {
+    let now_ns = sys::monotonic_ns();
+    let _ = BEGUN_NS.compare_exchange(0, now_ns, Ordering::AcqRel, Ordering::Acquire);
+    match session::current() {
+        Some(session) if session.is_started() => flush_and_write(session, is_last),
+        Some(_) => {}
+        None if is_last => leave_reason(),
+        None => {}
+    }
+}
+
+fn deadline_ns(session: &Session) -> i64 {
+    let allowed_ms = i64::try_from(session.settings.exit_deadline_ms).unwrap_or(i64::MAX).min(600_000);
+    BEGUN_NS.load(Ordering::Acquire) + allowed_ms * 1_000_000
+}
+
+fn flush_and_write(session: &'static Session, is_last: bool) {
+    let deadline_ns = deadline_ns(session);
+    if flush::may_call() && !NO_THREAD.load(Ordering::Acquire) && !flush_by(session, is_last, deadline_ns) {
+        // It may never come back from there, and nobody may follow it.
+        flush::mute();
+        log::line(1, format_args!("CUPTI did not hand over its last records in time; what was flushed is kept"));
+        let detail = Some("CUPTI did not flush before the exit deadline".into());
+        let cause = messages::Cause::FlushDeadline;
+        session.shared.send(Message::Loss(Loss { start_ns: None, end_ns: None, rows: 0, cause, detail }));
+    }
+    if !is_last {
+        // On disk before the program's own handlers run: they may not come back.
+        let left_ns = (deadline_ns - sys::monotonic_ns()).max(0);
+        if let Some(ticket) = session.shared.ask(|ticket| Message::Flush { ticket }) {
+            session.shared.wait(ticket, left_ns);
+        }
+        return;
+    }
+    let summary = GATE.finish(session, deadline_ns.max(sys::monotonic_ns() + CLOSE_NS / 3));
+    let cause = cause_of_emptiness(session, summary.as_ref());
+    let described = cause.as_ref().map(|(cause, detail)| (cause, detail.as_str()));
+    session.shared.send(Message::Process(session.describe(described)));
+    let left_ns = (deadline_ns - sys::monotonic_ns()).max(0) + CLOSE_NS;
+    if !writer::close(session, "exit", left_ns) && session.shared.phase() != Phase::Ended {
+        log::line(1, format_args!("the trace could not be closed in time; what was written is kept"));
+    }
+    if let Some((cause, detail)) = cause {
+        let colon = if detail.is_empty() { "" } else { ": " };
+        log::line(1, format_args!("nothing was recorded: {cause}{colon}{detail}; {}", cause.remedy()));
+        load::note_seen(session.loaded, true, session.trace_path(), Some(cause), Some(detail.into_bytes()));
+    }
+}
+
+fn flush_by(session: &Session, is_last: bool, deadline_ns: i64) -> bool {
+    let number = (REQUESTED.load(Ordering::Acquire) & !LAST) + 1;
+    REQUESTED.store(number | if is_last { LAST } else { 0 }, Ordering::Release);
+    session.wake_flush_thread();
+    loop {
+        let answered = ANSWERED.load(Ordering::Acquire);
+        if answered == number {
+            return true;
+        }
+        let left_ns = deadline_ns - sys::monotonic_ns();
+        if left_ns <= 0 {
+            return false;
+        }
+        sys::futex_wait(&ANSWERED, answered, Some(left_ns));
+    }
+}
+
+/// Why there are no records, if there are none and the gate is the reason.
+fn cause_of_emptiness(session: &Session, summary: Option<&Summary>) -> Option<(Cause, String)> {
+    let summary = summary?;
+    if summary.opened > 0 {
+        return None;
+    }
+    let detail = match &session.settings.capture {
+        Capture::ProfilerApi => match summary.idle_stops {
+            0 => "the program called neither cudaProfilerStart nor cudaProfilerStop".to_owned(),
+            n => format!("the program called cudaProfilerStop {n} times and cudaProfilerStart never"),
+        },
+        Capture::Nvtx { name, .. } if summary.names.is_empty() => {
+            format!("the program opened no NVTX range, {:?} was waited for", String::from_utf8_lossy(name))
+        }
+        Capture::Nvtx { name, .. } => {
+            let seen: Vec<String> =
+                summary.names.iter().map(|n| format!("{:?}", String::from_utf8_lossy(n))).collect();
+            format!("no NVTX range {:?} was opened; seen: {}", String::from_utf8_lossy(name), seen.join(", "))
+        }
+        Capture::Delay { .. } => "the program ended before the delay was over".to_owned(),
+        _ => String::new(),
+    };
+    Some((Cause::GateNeverOpened, detail))
+}
+
+/// A process that used a GPU and could not be recorded leaves a trace that says why.
+fn leave_reason() {
+    let failure = FAILURE.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let Some((cause, detail)) = failure else { return };
+    if driver::Driver::mapped().has_context() == Some(false) {
+        return;
+    }
+    if let Err(error) = writer::write_empty(load::loaded(), &cause, &detail) {
+        log::line(2, format_args!("no trace that says so could be written: {error}"));
+    }
+}

@@ -1,0 +1,346 @@
+//! The thread that asks CUPTI for its buffers at intervals, keeps the timers of the gate, and makes the last flush.
+//!
+//! It is the only one that flushes: two flushes at once can deadlock inside CUPTI, and one from within a callback is
+//! forbidden or blocks the program (7 ms in a training step on an H100).
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use cupti_sys::{CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_ERROR_NOT_INITIALIZED};
+
+use crate::clock::Triple;
+use crate::cupti::CuptiError;
+use crate::gate::GATE;
+use crate::messages::{Cause, Loss, Message};
+use crate::session::{Session, holder};
+use crate::{exit, log, sys};
+
+/// CUPTI runs on it, and on some versions our completed callback. Pages that nobody touches cost nothing.
+const STACK_BYTES: usize = 1 << 20;
+/// Intervals without a completed buffer after which it is asked whether CUPTI still knows us.
+const SILENT_INTERVALS: u32 = 3;
+/// The longest pause between two such questions.
+const MAX_SILENT_INTERVALS: u32 = 96;
+/// Calls of our own that must leave no trace before somebody else is blamed.
+const UNHEARD: u32 = 2;
+/// How long the end of the program waits for kernels that are still running.
+const LAST_KERNELS_NS: i64 = 100_000_000;
+/// How long CUPTI's thread gets to hand over what a flush released.
+const HAND_OVER_NS: i64 = 5_000_000;
+/// While a window drains, CUPTI is asked this often.
+const DRAIN_NS: i64 = 20_000_000;
+
+/// CUPTI belongs to somebody else, or did not answer in time: it is never called again.
+static MUTE: AtomicBool = AtomicBool::new(false);
+
+/// No call of CUPTI from here on.
+pub fn mute() {
+    MUTE.store(true, Ordering::Release);
+}
+
+/// Whether CUPTI may still be called.
+pub fn may_call() -> bool {
+    !MUTE.load(Ordering::Acquire) && sys::is_ours()
+}
+
+/// A forked child begins anew.
+pub fn reset() {
+    MUTE.store(false, Ordering::Release);
+}
+
+/// Starts the thread.
+pub fn start(session: &'static Session) {
+    if !sys::spawn(c"gpuprof-flush", STACK_BYTES, move || Flush::new(session).run()) {
+        log::line(
+            1,
+            format_args!("the flush thread could not be started: what the program did last may be missing"),
+        );
+        exit::flush_thread_is_gone();
+    }
+}
+
+/// Reads the clocks and sends them to the writer.
+pub fn send_clocks(session: &Session, provisional: bool) {
+    let trace_ns = || session.cupti.timestamp_ns().and_then(|ns| u64::try_from(ns).ok());
+    if may_call()
+        && let Some(triple) = Triple::read(trace_ns, provisional)
+    {
+        session.shared.send(Message::Clock(triple));
+    }
+}
+
+struct Flush {
+    session: &'static Session,
+    interval_ns: i64,
+    next_flush_ns: i64,
+    /// Completed buffers at the last look, and intervals since it changed.
+    completed: u64,
+    requested: u64,
+    silent: u32,
+    /// When they last changed, CLOCK_REALTIME.
+    heard_ns: i64,
+    /// Calls of our own that CUPTI did not ask us for a buffer for.
+    unheard: u32,
+    /// Intervals of silence after which the next heartbeat is due.
+    ask_after: u32,
+    /// What CUPTI said to the last flush, if it refused.
+    refused: Option<CuptiError>,
+    /// A flush has succeeded.
+    has_flushed: bool,
+    /// Its refusal was told.
+    has_told: bool,
+    /// The window being drained, and the newest buffer that can hold records of it.
+    drained: Option<(u64, u64)>,
+    /// When CUPTI was last asked for dropped records, on the trace clock.
+    asked_dropped_ns: i64,
+}
+
+impl Flush {
+    fn new(session: &'static Session) -> Flush {
+        // Half of what was asked for: a flush seals the buffers in use, and what is unfinished in them comes with the
+        // next one (docs/hardware). So what a kill can cost is one interval and the depth of the GPU's queue.
+        let interval_ns = i64::try_from(session.settings.flush_ms).unwrap_or(500).max(2) * 1_000_000 / 2;
+        Flush {
+            session,
+            interval_ns,
+            next_flush_ns: sys::monotonic_ns() + interval_ns,
+            completed: 0,
+            requested: 0,
+            silent: 0,
+            heard_ns: sys::realtime_ns(),
+            unheard: 0,
+            ask_after: SILENT_INTERVALS,
+            refused: None,
+            has_flushed: false,
+            has_told: false,
+            drained: None,
+            asked_dropped_ns: sys::realtime_ns(),
+        }
+    }
+
+    fn run(mut self) {
+        self.check_devices();
+        send_clocks(self.session, false);
+        loop {
+            let word = self.session.flush_word.load(Ordering::Acquire);
+            if let Some(request) = exit::requested() {
+                self.last_flush();
+                exit::answer(request);
+                if request.is_last {
+                    return;
+                }
+                continue;
+            }
+            if !may_call() {
+                // Nothing is left to do but to answer the exit handler.
+                sys::futex_wait(&self.session.flush_word, word, None);
+                continue;
+            }
+            let now_ns = sys::monotonic_ns();
+            let timer_ns = GATE.tick(self.session, self.session.attached_ns, now_ns);
+            if now_ns >= self.next_flush_ns {
+                self.next_flush_ns = now_ns + self.interval_ns;
+                self.interval();
+            }
+            if GATE.is_draining() {
+                self.drain();
+            }
+            let wake_ns = timer_ns.unwrap_or(i64::MAX).min(self.next_flush_ns);
+            let wake_ns = if GATE.is_draining() { wake_ns.min(now_ns + DRAIN_NS) } else { wake_ns };
+            let wait_ns = (wake_ns - sys::monotonic_ns()).max(0);
+            if wait_ns > 0 {
+                sys::futex_wait(&self.session.flush_word, word, Some(wait_ns));
+            }
+        }
+    }
+
+    /// Says so if this libcupti is older than one of the GPUs: it then records nothing, or not everything, silently.
+    fn check_devices(&self) {
+        for (device, (major, minor)) in self.session.driver.compute_capabilities().into_iter().enumerate() {
+            if self.session.cupti.supports(major, minor) == Some(false) {
+                let path = self.session.cupti.path.display();
+                log::line(
+                    1,
+                    format_args!(
+                        "GPU {device} (compute capability {major}.{minor}) is newer than {path}: records may be \
+                         missing; name a newer one with GPUPROF_CUPTI"
+                    ),
+                );
+                let text =
+                    format!("GPU {device} is newer than the libcupti that recorded it: records may be missing");
+                self.session.shared.send(Message::Note { start_ns: None, text: text.into() });
+            }
+        }
+    }
+
+    /// What is done every interval.
+    fn interval(&mut self) {
+        let outstanding = self.outstanding();
+        if outstanding > 0 {
+            self.flush(false);
+            send_clocks(self.session, false);
+            self.announce();
+        }
+        self.ask_dropped();
+        self.listen();
+    }
+
+    /// Blocks that CUPTI holds.
+    fn outstanding(&self) -> u64 {
+        let pool = &self.session.shared.pool;
+        pool.requested().saturating_sub(pool.completed())
+    }
+
+    fn flush(&mut self, forced: bool) {
+        if !may_call() {
+            return;
+        }
+        match self.session.cupti.flush(forced) {
+            Ok(()) => (self.has_flushed, self.refused) = (true, None),
+            Err(error) => {
+                log::line(2, format_args!("{error}"));
+                self.refused = Some(error);
+            }
+        }
+    }
+
+    /// Tells the writer that CUPTI has delivered: a good moment to write. CUPTI hands buffers over on a thread of its
+    /// own (docs/hardware): not yet when the flush returns, but within milliseconds.
+    fn announce(&self) {
+        let nobody = AtomicU32::new(0);
+        sys::futex_wait(&nobody, 0, Some(HAND_OVER_NS));
+        self.session.shared.send(Message::Flushed);
+    }
+
+    /// Looks whether all records of the window that closed last have come.
+    fn drain(&mut self) {
+        let pool = &self.session.shared.pool;
+        let window = GATE.version();
+        let newest = match self.drained {
+            Some((of, newest)) if of == window => newest,
+            _ => pool.requested(),
+        };
+        self.drained = Some((window, newest));
+        // The first flush of a window seals the buffers in use: its records lie in those, later launches in new ones.
+        self.flush(false);
+        self.announce();
+        let all_came = !pool.is_out_since(newest);
+        GATE.drain(self.session, window, all_came, sys::monotonic_ns());
+    }
+
+    /// Records that CUPTI had no buffer for.
+    fn ask_dropped(&mut self) {
+        // Never before a buffer was asked for, and never from a buffer callback: it takes CUPTI's own lock.
+        if self.session.shared.pool.requested() == 0 || !may_call() {
+            return;
+        }
+        let now_ns = self.session.cupti.timestamp_ns().unwrap_or_else(sys::realtime_ns);
+        let dropped = self.session.cupti.dropped_records();
+        if dropped > 0 {
+            let (start_ns, end_ns) = (Some(self.asked_dropped_ns), Some(now_ns));
+            let loss = Loss { start_ns, end_ns, rows: dropped, cause: Cause::Cupti, detail: None };
+            self.session.shared.send(Message::Loss(loss));
+        }
+        self.asked_dropped_ns = now_ns;
+    }
+
+    /// Notices that another tool registered its own buffer callbacks: ours are then never called again.
+    ///
+    /// After a flush every record begins in a new buffer. So a driver call of our own must make CUPTI ask us for one;
+    /// if it does not, it asks somebody else.
+    fn listen(&mut self) {
+        let pool = &self.session.shared.pool;
+        let (requested, completed) = (pool.requested(), pool.completed());
+        if (requested, completed) != (self.requested, self.completed) {
+            (self.requested, self.completed, self.silent, self.ask_after) =
+                (requested, completed, 0, SILENT_INTERVALS);
+            self.heard_ns = sys::realtime_ns();
+            return;
+        }
+        self.silent = self.silent.saturating_add(1);
+        if self.silent < self.ask_after || requested == 0 || !self.session.records_driver_calls() || !may_call() {
+            return;
+        }
+        self.flush(false);
+        let calls = match self.outstanding() {
+            0 => 1,
+            // An unfinished record keeps its buffer with CUPTI; so does another tool that was given it in our place.
+            // Calls that fill it, however empty it was, tell the one from the other.
+            _ => {
+                self.unheard = UNHEARD;
+                pool.block_bytes() / self.session.strides.of(CUPTI_ACTIVITY_KIND_DRIVER).max(16) + 1
+            }
+        };
+        let is_enough = || pool.requested() != requested || exit::requested().is_some();
+        if is_enough() || GATE.call(self.session, calls, is_enough).is_none() || exit::requested().is_some() {
+            return;
+        }
+        if pool.requested() != requested {
+            // It is the program that is silent. Ask less and less often.
+            self.ask_after = (self.silent * 2).min(MAX_SILENT_INTERVALS);
+            (self.silent, self.unheard) = (0, 0);
+            self.flush(false);
+            (self.requested, self.completed) = (pool.requested(), pool.completed());
+            self.heard_ns = sys::realtime_ns();
+            return;
+        }
+        self.unheard += 1;
+        if self.unheard < UNHEARD {
+            return;
+        }
+        let by = holder().unwrap_or_else(|| "another tool in the process".to_owned());
+        log::line(1, format_args!("{by} took CUPTI over: what follows is not recorded"));
+        self.session.shared.send(Message::Loss(Loss {
+            start_ns: Some(self.heard_ns),
+            end_ns: None,
+            rows: 0,
+            cause: Cause::TakenOver,
+            detail: Some(format!("CUPTI taken over by {by}").into()),
+        }));
+        mute();
+    }
+
+    /// What an exit handler waits for: everything that is complete, and then what is not.
+    ///
+    /// Every handler gets all of it: after the first the driver may be down.
+    fn last_flush(&mut self) {
+        // Never when no buffer was asked for: it hangs in processes that did nothing on a GPU.
+        if self.session.shared.pool.requested() == 0 {
+            return;
+        }
+        self.flush(false);
+        // The last kernels are often a few milliseconds from their end, and a record with times is worth that.
+        let until_ns = sys::monotonic_ns() + LAST_KERNELS_NS;
+        while self.outstanding() > 0 && may_call() && sys::monotonic_ns() < until_ns {
+            let nobody = AtomicU32::new(0);
+            sys::futex_wait(&nobody, 0, Some(2_000_000));
+            self.flush(false);
+        }
+        if self.outstanding() > 0 {
+            // Unfinished kernels come without times; the rest of their buffers would be lost with them.
+            self.flush(true);
+        }
+        self.tell_refusal();
+        self.ask_dropped();
+        send_clocks(self.session, false);
+    }
+
+    /// Says so if CUPTI keeps buffers because it refuses to flush. That it does once the driver is gone means nothing.
+    fn tell_refusal(&mut self) {
+        let is_gone = |e: &CuptiError| e.code == CUPTI_ERROR_NOT_INITIALIZED && self.has_flushed;
+        let Some(error) = self.refused.filter(|e| !is_gone(e)).filter(|_| self.outstanding() > 0) else { return };
+        if std::mem::replace(&mut self.has_told, true) {
+            return;
+        }
+        log::line(
+            1,
+            format_args!("{error}: what CUPTI did not hand over is missing; `gpuprof doctor` tries others"),
+        );
+        self.session.shared.send(Message::Loss(Loss {
+            start_ns: None,
+            end_ns: None,
+            rows: 0,
+            cause: Cause::FlushDeadline,
+            detail: Some(error.to_string().into()),
+        }));
+    }
+}

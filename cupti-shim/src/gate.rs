@@ -1,0 +1,589 @@
+//! When records are kept: the windows that a capture mode opens and closes.
+//!
+//! A window is a span of correlation ids: CUPTI counts every API call of the process in one counter, so "launched
+//! inside the window" is a comparison of two numbers, covers the nodes of graphs, and needs no API record. The ids are
+//! those of `cuProfilerStart` and `cuProfilerStop` themselves, or of a cheap driver call that we make at the moment the
+//! window opens and closes. A window without ids (the driver did not answer) falls back to times.
+//!
+//! Opening and closing happen on the caller's thread and are complete when they return. Records of a window that
+//! closed go on coming while its last kernels run: the gate is then *draining*, and the flush thread ends that.
+//!
+//! The one lock here may be held while kinds are switched. It is taken by API callbacks, NVTX calls, our own threads,
+//! and never by a buffer callback.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+
+use shim_config::{Capture, Membership, Settings};
+use trace_format::tables::CaptureRow;
+
+use crate::correlation::Correlation;
+use crate::decode::Facts;
+use crate::messages::Message;
+use crate::session::Session;
+use crate::{flush, load, session, sys};
+
+/// How long kernels of a closed window may still run before their records are given up.
+pub const DRAIN_NS: i64 = 2_000_000_000;
+/// Windows that are remembered for filtering; records of older ones can no longer come.
+const WINDOWS: usize = 4096;
+/// Calls of our own that are remembered, the newest half at least; their records come with a flush.
+const OWN_CALLS: usize = 1 << 17;
+/// Names of NVTX ranges that are remembered while none matched, for the message that says so.
+const NAMES: usize = 32;
+
+/// One span in which records are kept.
+#[derive(Clone, Debug)]
+pub struct Window {
+    /// Correlation ids above this one belong; none: decided by time.
+    after: Option<u64>,
+    /// Correlation ids below this one belong; none: still open, or decided by time.
+    before: Option<u64>,
+    /// On the trace clock.
+    start_ns: i64,
+    /// None: still open.
+    end_ns: Option<i64>,
+    starts: i64,
+    stops: i64,
+}
+
+impl Window {
+    fn holds_time(&self, ns: i64) -> bool {
+        ns >= self.start_ns && self.end_ns.is_none_or(|end| ns < end)
+    }
+
+    fn holds(&self, correlation: u64) -> bool {
+        let closed_by_time = self.before.is_none() && self.end_ns.is_some();
+        self.after.is_some_and(|after| correlation > after)
+            && !closed_by_time
+            && self.before.is_none_or(|before| correlation < before)
+    }
+
+    fn has_ids(&self) -> bool {
+        self.after.is_some() && (self.before.is_some() || self.end_ns.is_none())
+    }
+
+    fn row(&self) -> CaptureRow {
+        CaptureRow {
+            start_ns: self.start_ns,
+            end_ns: self.end_ns,
+            first_correlation: self.after,
+            last_correlation: self.before,
+            starts: self.starts,
+            stops: self.stops,
+            excluded_rows: 0,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Closed,
+    Open,
+    /// Closed, but what was launched before may still be running; ends at this monotonic time at the latest.
+    Draining {
+        until_ns: i64,
+    },
+}
+
+struct State {
+    phase: Phase,
+    windows: Vec<Window>,
+    /// Windows opened so far.
+    opened: u32,
+    /// Start requests that changed nothing since the gate last closed, and stop requests likewise.
+    idle_starts: i64,
+    idle_stops: i64,
+    /// NVTX ranges that match and are open now.
+    depth: u32,
+    /// Names of NVTX ranges that did not match.
+    names: Vec<Vec<u8>>,
+    /// Correlation ids of driver calls that we made ourselves, newest last.
+    own_calls: Vec<u64>,
+}
+
+/// What the gate did in a whole run.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// Windows opened.
+    pub opened: u32,
+    /// Stop requests that came and closed nothing.
+    pub idle_stops: i64,
+    /// Names of NVTX ranges seen that did not match, when one was waited for.
+    pub names: Vec<Vec<u8>>,
+}
+
+/// Where a window begins or ends.
+#[derive(Clone, Copy)]
+enum Edge {
+    /// At a call that CUPTI numbered.
+    Call(u64),
+    /// At this moment.
+    Now,
+}
+
+/// The gate of this process.
+pub struct Gate {
+    state: Mutex<State>,
+    /// The phase, for who must not wait for the lock: one of the constants below.
+    phase: AtomicU8,
+    /// Changes with every window that opens or closes.
+    version: AtomicU64,
+    /// The newest correlation id seen, to widen CUPTI's 32-bit counter with.
+    newest: AtomicU64,
+    /// Whether NVTX ranges open this gate: asked on every range, so it costs one load.
+    wants_nvtx: AtomicBool,
+    /// Whether names of ranges that do not match are of no more interest.
+    names_done: AtomicBool,
+}
+
+const CLOSED: u8 = 0;
+const OPEN: u8 = 1;
+const DRAINING: u8 = 2;
+
+/// The gate of this process.
+pub static GATE: Gate = Gate::new();
+
+impl Gate {
+    const fn new() -> Gate {
+        let state = State {
+            phase: Phase::Closed,
+            windows: Vec::new(),
+            opened: 0,
+            idle_starts: 0,
+            idle_stops: 0,
+            depth: 0,
+            names: Vec::new(),
+            own_calls: Vec::new(),
+        };
+        Gate {
+            state: Mutex::new(state),
+            phase: AtomicU8::new(CLOSED),
+            version: AtomicU64::new(0),
+            newest: AtomicU64::new(0),
+            wants_nvtx: AtomicBool::new(false),
+            names_done: AtomicBool::new(false),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic while it was held left a valid state: every change is a whole assignment.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The lock, unless CUPTI keeps somebody inside it for longer than `deadline_ns` (monotonic).
+    fn lock_until(&self, deadline_ns: i64) -> Option<MutexGuard<'_, State>> {
+        let never_woken = AtomicU32::new(0);
+        loop {
+            match self.state.try_lock() {
+                Ok(state) => return Some(state),
+                Err(TryLockError::Poisoned(state)) => return Some(state.into_inner()),
+                Err(TryLockError::WouldBlock) if sys::monotonic_ns() >= deadline_ns => return None,
+                Err(TryLockError::WouldBlock) => sys::futex_wait(&never_woken, 0, Some(1_000_000)),
+            }
+        }
+    }
+
+    fn set_phase(&self, state: &mut State, phase: Phase) {
+        state.phase = phase;
+        let code = match phase {
+            Phase::Closed => CLOSED,
+            Phase::Open => OPEN,
+            Phase::Draining { .. } => DRAINING,
+        };
+        self.phase.store(code, Ordering::Release);
+    }
+
+    /// Says that NVTX ranges open this gate: from the first of them on, which may come long before CUDA.
+    pub fn listen_to_nvtx(&self, settings: &Settings) {
+        self.wants_nvtx.store(matches!(settings.capture, Capture::Nvtx { .. }), Ordering::Release);
+    }
+
+    /// Sets the gate up for `session`; opens it where its mode starts open, or a range that matches is open already.
+    pub fn arm(&self, session: &Session) {
+        self.listen_to_nvtx(session.settings);
+        let mut state = self.lock();
+        if session.settings.capture.starts_open() || state.depth > 0 {
+            // Everything from the first call on: id 0 is never given to a call.
+            self.open(&mut state, session, Edge::Call(0));
+        }
+    }
+
+    fn now_ns(session: &Session) -> i64 {
+        flush::may_call().then(|| session.cupti.timestamp_ns()).flatten().unwrap_or_else(sys::realtime_ns)
+    }
+
+    fn widen(&self, id: u32) -> u64 {
+        let wide = Correlation::at(self.newest.load(Ordering::Relaxed)).widen(id);
+        self.newest.fetch_max(wide, Ordering::Relaxed);
+        wide
+    }
+
+    fn id_of(&self, session: &Session, edge: Edge) -> Option<u64> {
+        match edge {
+            Edge::Call(id) => Some(id),
+            Edge::Now => session.current_correlation().map(|id| self.widen(id)),
+        }
+    }
+
+    /// Opens a window, unless one is open or all allowed ones were.
+    fn open(&self, state: &mut State, session: &Session, edge: Edge) {
+        let most = session.settings.max_ranges;
+        let exhausted = most != 0 && u64::from(state.opened) >= most;
+        let is_open = state.phase == Phase::Open;
+        if is_open || exhausted {
+            match state.windows.last_mut() {
+                Some(window) if is_open => window.starts += 1,
+                _ => state.idle_starts += 1,
+            }
+            return;
+        }
+        let after = self.id_of(session, edge);
+        if state.phase == Phase::Closed {
+            session.switch_gpu_kinds(true);
+        }
+        session.switch_api_kinds(true);
+        let (starts, stops) = (1 + state.idle_starts, state.idle_stops);
+        (state.idle_starts, state.idle_stops) = (0, 0);
+        let start_ns = if after == Some(0) { 0 } else { Gate::now_ns(session) };
+        if state.windows.len() >= WINDOWS {
+            state.windows.drain(..WINDOWS / 2);
+        }
+        state.windows.push(Window { after, before: None, start_ns, end_ns: None, starts, stops });
+        state.opened += 1;
+        self.names_done.store(true, Ordering::Relaxed);
+        self.set_phase(state, Phase::Open);
+        self.version.fetch_add(1, Ordering::Release);
+    }
+
+    /// Closes the open window.
+    fn close(&self, state: &mut State, session: &Session, edge: Edge) {
+        if state.phase != Phase::Open {
+            state.idle_stops += 1;
+            return;
+        }
+        session.switch_api_kinds(false);
+        let before = self.id_of(session, edge);
+        if let Some(window) = state.windows.last_mut() {
+            window.before = before;
+            window.end_ns = Some(Gate::now_ns(session));
+            window.stops += 1;
+            session.shared.send(Message::Capture(window.row()));
+        }
+        // On 13.0 Update 1 nothing is lost when the kinds of the GPU go off at once (docs/hardware: 21 of 21, 2805 of
+        // 2805); of other versions nobody knows, and with them the drain is over in milliseconds too.
+        self.set_phase(state, Phase::Draining { until_ns: sys::monotonic_ns() + DRAIN_NS });
+        self.version.fetch_add(1, Ordering::Release);
+        session.wake_flush_thread();
+    }
+
+    /// `cuProfilerStart` returned; `id` is the correlation id of that call.
+    pub fn profiler_start(&self, session: &Session, id: u32) {
+        let after = self.widen(id);
+        if self.obeys_profiler_api(session) {
+            session.synchronize_if_asked();
+            self.open(&mut self.lock(), session, Edge::Call(after));
+        } else {
+            self.lock().idle_starts += 1;
+        }
+    }
+
+    /// `cuProfilerStop` was called; `id` is the correlation id of that call.
+    pub fn profiler_stop(&self, session: &Session, id: u32) {
+        let before = self.widen(id);
+        if self.obeys_profiler_api(session) {
+            session.synchronize_if_asked();
+            self.close(&mut self.lock(), session, Edge::Call(before));
+        } else {
+            self.lock().idle_stops += 1;
+        }
+    }
+
+    /// With capture from the start Stop closes too, as in nvprof.
+    fn obeys_profiler_api(&self, session: &Session) -> bool {
+        matches!(session.settings.capture, Capture::All | Capture::ProfilerApi)
+    }
+
+    /// What a timer has to do at monotonic time `now_ns`, and when it is wanted next.
+    ///
+    /// `attached_ns`: when this process made its first CUDA call, on the same clock.
+    pub fn tick(&self, session: &Session, attached_ns: i64, now_ns: i64) -> Option<i64> {
+        let Capture::Delay { delay_ns, duration_ns } = &session.settings.capture else { return None };
+        let begin_ns = attached_ns.saturating_add_unsigned(*delay_ns);
+        let end_ns = duration_ns.map(|d| begin_ns.saturating_add_unsigned(d));
+        let mut state = self.lock();
+        if state.phase == Phase::Open {
+            if end_ns.is_some_and(|end| now_ns >= end) {
+                self.close(&mut state, session, Edge::Now);
+                return None;
+            }
+            return end_ns;
+        }
+        if state.opened == 0 {
+            if now_ns < begin_ns {
+                return Some(begin_ns);
+            }
+            self.open(&mut state, session, Edge::Now);
+            return end_ns;
+        }
+        None
+    }
+
+    /// Ends draining when everything of the window that was the last at `version` has come, or its time is over.
+    pub fn drain(&self, session: &Session, version: u64, all_came: bool, now_ns: i64) {
+        let mut state = self.lock();
+        // Another window may have opened and closed since the caller looked, and its kernels still run.
+        let all_came = all_came && self.version() == version;
+        if let Phase::Draining { until_ns } = state.phase
+            && (all_came || now_ns >= until_ns)
+        {
+            session.switch_gpu_kinds(false);
+            self.set_phase(&mut state, Phase::Closed);
+        }
+    }
+
+    /// Whether records of a closed window are still awaited.
+    pub fn is_draining(&self) -> bool {
+        self.phase.load(Ordering::Acquire) == DRAINING
+    }
+
+    /// A number that changes with every window that opens or closes.
+    pub fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// Whether a window is open.
+    pub fn is_open(&self) -> bool {
+        self.phase.load(Ordering::Acquire) == OPEN
+    }
+
+    /// Makes driver calls of our own until `is_enough` or `most` were made; their records do not belong into the trace.
+    /// None: one could not be made.
+    pub fn call(&self, session: &Session, most: usize, is_enough: impl Fn() -> bool) -> Option<()> {
+        let mut state = self.lock();
+        let made = session.call_numbered(most, |id| {
+            if state.own_calls.len() >= OWN_CALLS {
+                state.own_calls.drain(..OWN_CALLS / 2);
+            }
+            state.own_calls.push(self.widen(id));
+            is_enough()
+        });
+        self.version.fetch_add(1, Ordering::Release);
+        made
+    }
+
+    /// Sends the row of a window that is still open, and says what happened: the last act of a run.
+    ///
+    /// None: CUPTI held somebody inside the gate beyond `deadline_ns` (monotonic).
+    pub fn finish(&self, session: &Session, deadline_ns: i64) -> Option<Summary> {
+        let state = self.lock_until(deadline_ns)?;
+        if let (Phase::Open, Some(window)) = (state.phase, state.windows.last()) {
+            session.shared.send(Message::Capture(window.row()));
+        }
+        Some(Summary { opened: state.opened, idle_stops: state.idle_stops, names: state.names.clone() })
+    }
+
+    /// Forgets everything: a forked child begins anew. False: a thread of the parent held the gate at the fork, and
+    /// does not exist here; this child cannot record.
+    pub fn reset(&self) -> bool {
+        let Ok(mut state) = self.state.try_lock() else { return false };
+        state.windows.clear();
+        state.names.clear();
+        state.own_calls.clear();
+        (state.opened, state.depth, state.idle_starts, state.idle_stops) = (0, 0, 0, 0);
+        self.set_phase(&mut state, Phase::Closed);
+        self.newest.store(0, Ordering::Relaxed);
+        self.names_done.store(false, Ordering::Relaxed);
+        true
+    }
+}
+
+/// Whether NVTX ranges have to be shown to [`nvtx_begin`].
+pub fn nvtx_wants() -> bool {
+    GATE.wants_nvtx.load(Ordering::Relaxed)
+}
+
+/// A range begins. Returns whether it is one that opens the gate; its end must then call [`nvtx_end`].
+///
+/// `domain`: empty for the default one. Compared as bytes: registered strings and others alike.
+pub fn nvtx_begin(domain: &[u8], message: &[u8]) -> bool {
+    if !sys::is_ours() {
+        return false;
+    }
+    let Capture::Nvtx { name, domain: wanted } = &load::loaded().settings.capture else { return false };
+    if name != message || wanted.as_ref().is_some_and(|w| w != domain) {
+        if !GATE.names_done.load(Ordering::Relaxed) {
+            note_name(message);
+        }
+        return false;
+    }
+    let session = session::current();
+    if let Some(session) = session {
+        session.synchronize_if_asked();
+    }
+    let mut state = GATE.lock();
+    state.depth += 1;
+    if let (1, Some(session)) = (state.depth, session) {
+        GATE.open(&mut state, session, Edge::Now);
+    }
+    true
+}
+
+fn note_name(message: &[u8]) {
+    let mut state = GATE.lock();
+    if state.names.len() >= NAMES {
+        GATE.names_done.store(true, Ordering::Relaxed);
+    } else if !state.names.iter().any(|n| n == message) {
+        state.names.push(message.to_vec());
+    }
+}
+
+/// A range that opened the gate, or lay inside one that did, ends.
+pub fn nvtx_end() {
+    if !sys::is_ours() {
+        return;
+    }
+    let session = session::current();
+    if let Some(session) = session {
+        session.synchronize_if_asked();
+    }
+    let mut state = GATE.lock();
+    state.depth = state.depth.saturating_sub(1);
+    if let (0, Some(session)) = (state.depth, session) {
+        GATE.close(&mut state, session, Edge::Now);
+    }
+}
+
+/// The writer's view of the windows.
+pub struct Filter {
+    version: u64,
+    windows: Vec<Window>,
+    membership: Membership,
+    /// Everything is kept: one window from the beginning that never closed.
+    all: bool,
+    /// Calls of our own.
+    own_calls: Vec<u64>,
+}
+
+impl Filter {
+    /// A filter that has seen nothing yet.
+    pub fn new(membership: Membership) -> Filter {
+        Filter { version: u64::MAX, windows: Vec::new(), membership, all: false, own_calls: Vec::new() }
+    }
+
+    /// Takes the windows as they are now. Called before each block: all windows that its records can belong to have
+    /// opened by then.
+    pub fn refresh(&mut self) {
+        if GATE.version.load(Ordering::Acquire) != self.version {
+            let state = GATE.lock();
+            self.version = GATE.version.load(Ordering::Acquire);
+            self.windows.clone_from(&state.windows);
+            self.own_calls.clone_from(&state.own_calls);
+            self.all = matches!(&self.windows[..], [w] if w.after == Some(0) && w.end_ns.is_none());
+        }
+    }
+
+    /// Tells the gate how far the 32-bit counter has come.
+    pub fn seen(&self, counter: Correlation) {
+        GATE.newest.fetch_max(counter.newest(), Ordering::Relaxed);
+    }
+
+    /// Whether a record belongs into the trace.
+    pub fn keeps(&self, record: &Facts) -> bool {
+        use cupti_sys::*;
+        if !self.own_calls.is_empty()
+            && record.correlation.is_some_and(|id| self.own_calls.binary_search(&id).is_ok())
+        {
+            return false;
+        }
+        if self.all {
+            return true;
+        }
+        let ran_on_gpu = matches!(
+            record.kind,
+            CUPTI_ACTIVITY_KIND_KERNEL
+                | CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL
+                | CUPTI_ACTIVITY_KIND_MEMCPY
+                | CUPTI_ACTIVITY_KIND_MEMCPY2
+                | CUPTI_ACTIVITY_KIND_MEMSET
+                | CUPTI_ACTIVITY_KIND_GRAPH_TRACE
+        );
+        match record.kind {
+            // What defines devices, contexts and streams is needed whenever it came.
+            CUPTI_ACTIVITY_KIND_DEVICE
+            | CUPTI_ACTIVITY_KIND_CONTEXT
+            | CUPTI_ACTIVITY_KIND_STREAM
+            | CUPTI_ACTIVITY_KIND_NAME
+            | CUPTI_ACTIVITY_KIND_DEVICE_ATTRIBUTE => true,
+            _ => self.windows.iter().rev().any(|w| match record.correlation {
+                Some(id) if w.has_ids() && !(ran_on_gpu && self.membership == Membership::RanInside) => w.holds(id),
+                _ => w.holds_time(record.start_ns),
+            }),
+        }
+    }
+
+    /// Whether a range of the program that lasted from `start_ns` to `end_ns` (none: still open) touches a window.
+    pub fn keeps_range(&self, start_ns: i64, end_ns: Option<i64>) -> bool {
+        self.all
+            || self.windows.iter().any(|w| {
+                w.end_ns.is_none_or(|end| start_ns < end) && end_ns.is_none_or(|range_end| range_end >= w.start_ns)
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(after: Option<u64>, before: Option<u64>, start_ns: i64, end_ns: Option<i64>) -> Window {
+        Window { after, before, start_ns, end_ns, starts: 1, stops: 1 }
+    }
+
+    fn filter(windows: Vec<Window>, membership: Membership) -> Filter {
+        Filter { version: 0, windows, membership, all: false, own_calls: Vec::new() }
+    }
+
+    fn kernel(correlation: u64, start_ns: i64) -> Facts {
+        let kind = cupti_sys::CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+        Facts { kind, correlation: Some(correlation), start_ns, end_ns: start_ns + 10 }
+    }
+
+    #[test]
+    fn a_launch_belongs_strictly_between_start_and_stop() {
+        let f = filter(vec![window(Some(10), Some(20), 100, Some(200))], Membership::Launched);
+        let kept: Vec<u64> = (8..23).filter(|&id| f.keeps(&kernel(id, 0))).collect();
+        assert_eq!(kept, (11..20).collect::<Vec<_>>());
+        // It ran long after the window closed, and belongs all the same.
+        assert!(f.keeps(&kernel(19, 1_000_000)));
+    }
+
+    #[test]
+    fn ran_inside_asks_for_the_start_of_gpu_work_alone() {
+        let f = filter(vec![window(Some(10), Some(20), 100, Some(200))], Membership::RanInside);
+        assert!(f.keeps(&kernel(5, 100)) && !f.keeps(&kernel(15, 200)) && !f.keeps(&kernel(15, 99)));
+        let call = Facts { kind: cupti_sys::CUPTI_ACTIVITY_KIND_RUNTIME, ..kernel(15, 0) };
+        assert!(f.keeps(&call));
+    }
+
+    #[test]
+    fn windows_without_ids_are_spans_of_time() {
+        let f = filter(vec![window(None, None, 100, Some(200))], Membership::Launched);
+        assert!(f.keeps(&kernel(1, 150)) && !f.keeps(&kernel(1, 250)));
+        let f = filter(vec![window(Some(7), None, 100, Some(200))], Membership::Launched);
+        assert!(f.keeps(&kernel(1, 150)) && !f.keeps(&kernel(8, 250)));
+    }
+
+    #[test]
+    fn definitions_are_kept_whenever_they_came() {
+        let f = filter(Vec::new(), Membership::Launched);
+        let device = Facts { kind: cupti_sys::CUPTI_ACTIVITY_KIND_DEVICE, ..kernel(0, 0) };
+        assert!(f.keeps(&device) && !f.keeps(&kernel(1, 1)));
+    }
+
+    #[test]
+    fn ranges_are_kept_where_they_touch_a_window() {
+        let f = filter(vec![window(Some(1), Some(9), 100, Some(200))], Membership::Launched);
+        assert!(f.keeps_range(50, Some(100)) && f.keeps_range(199, None) && f.keeps_range(0, None));
+        assert!(!f.keeps_range(0, Some(99)) && !f.keeps_range(200, Some(300)));
+    }
+}

@@ -1,0 +1,81 @@
+//! What the gate, the flush thread and the exit handler tell the writer thread.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+use trace_format::tables::CaptureRow;
+
+use crate::clock::Triple;
+
+/// Why records are missing: `loss.cause` of the format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u32)]
+pub enum Cause {
+    /// No block was left, or a queue was full: the writer did not keep up.
+    QueueFull = 1,
+    /// CUPTI dropped them itself.
+    Cupti = 2,
+    /// A kind of record that the stride probe did not find; what lies behind it in its block is lost as well.
+    UnknownKind = 3,
+    /// Names were refused; the records are there, without their names.
+    NamesFull = 4,
+    /// The disk, or the file system, refused.
+    DiskFull = 5,
+    /// The size limit was reached.
+    SizeLimit = 6,
+    /// Another tool took CUPTI over.
+    TakenOver = 7,
+    /// CUPTI did not flush in time at the end.
+    FlushDeadline = 8,
+}
+
+/// Records known to be missing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loss {
+    /// Begin of the window in which they were lost, on the trace clock; none: not known.
+    pub start_ns: Option<i64>,
+    /// End of the window.
+    pub end_ns: Option<i64>,
+    /// How many; 0: not known.
+    pub rows: u64,
+    /// Why.
+    pub cause: Cause,
+    /// What else is known, in words.
+    pub detail: Option<Cow<'static, str>>,
+}
+
+/// One message to the writer thread.
+#[derive(Clone, Debug)]
+pub enum Message {
+    /// The clocks were read.
+    Clock(Triple),
+    /// A window of the gate, at its end; or still open, at the end of the run.
+    Capture(CaptureRow),
+    /// Records are known to be missing.
+    Loss(Loss),
+    /// A remark, at a time on the trace clock or about the whole run.
+    Note {
+        /// When.
+        start_ns: Option<i64>,
+        /// The remark.
+        text: Cow<'static, str>,
+    },
+    /// Facts about the process; replaces those written before.
+    #[allow(dead_code, reason = "for facts that are known only later, such as a driver's version")]
+    Process(Value),
+    /// CUPTI has just delivered all that it will: a good moment to write.
+    Flushed,
+    /// Write everything that was queued before the ticket was taken, then answer it.
+    #[allow(dead_code, reason = "for the control socket: nobody else may wait for the disk")]
+    Flush {
+        /// From [`crate::writer::Shared::ask`].
+        ticket: u32,
+    },
+    /// Write everything, close the file, answer the ticket, end.
+    Close {
+        /// From [`crate::writer::Shared::ask`].
+        ticket: u32,
+        /// How the run ended, for the closing frame: `exit`, `signal`, ...
+        reason: &'static str,
+    },
+}

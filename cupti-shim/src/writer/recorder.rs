@@ -1,0 +1,425 @@
+//! The writer thread's work: blocks, NVTX calls and messages in, frames out.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+use trace_format::columns::Batch;
+use trace_format::schema::{Row as _, RowBuilder};
+use trace_format::tables::capture::CaptureBuilder;
+use trace_format::tables::clock::ClockBuilder;
+use trace_format::tables::note::NoteBuilder;
+use trace_format::tables::range::RangeBuilder;
+use trace_format::tables::thread::ThreadBuilder;
+use trace_format::tables::{NoteRow, RangeRow};
+use trace_format::write::Segments;
+
+use super::losses::{Losses, Window};
+use super::obstacle::{Obstacle, SIZE_LIMIT};
+use super::pace::Pace;
+use super::shared::{Completed, Shared};
+use super::strings::{CallName, Strings};
+use super::totals::Totals;
+use super::trace::{Place, Trace};
+use crate::buffers::Dry;
+use crate::clock::Triple;
+use crate::correlation::Correlation;
+use crate::decode::{Decoder, Facts, duration};
+use crate::gate;
+use crate::messages::{Cause, Message};
+use crate::nvtx::{self, Event, Named, Ranges};
+use crate::strides::Strides;
+
+/// Rows that fill a frame. Encoding a row of a mixed trace costs 105 ns with 8,192 rows a frame, 81 with 16,384, 78 with
+/// 32,768 (`benches/collector`); more rows only cost memory.
+pub(super) const FRAME_ROWS: usize = 16_384;
+/// Blocks between two looks at the messages.
+const BLOCKS_AT_ONCE: usize = 16;
+/// NVTX calls between two looks at anything else.
+const EVENTS_AT_ONCE: usize = nvtx::CAPACITY;
+
+/// Which records and ranges belong into the trace.
+pub(super) trait Keep {
+    /// Takes the windows as they are now.
+    fn refresh(&mut self);
+    /// Whether a record belongs.
+    fn keeps(&self, facts: &Facts) -> bool;
+    /// Whether a range belongs.
+    fn keeps_range(&self, start_ns: i64, end_ns: Option<i64>) -> bool;
+    /// How far the counter of correlation ids has come.
+    fn seen(&self, counter: Correlation);
+}
+
+impl Keep for gate::Filter {
+    fn refresh(&mut self) {
+        gate::Filter::refresh(self);
+    }
+    fn keeps(&self, facts: &Facts) -> bool {
+        gate::Filter::keeps(self, facts)
+    }
+    fn keeps_range(&self, start_ns: i64, end_ns: Option<i64>) -> bool {
+        gate::Filter::keeps_range(self, start_ns, end_ns)
+    }
+    fn seen(&self, counter: Correlation) {
+        gate::Filter::seen(self, counter);
+    }
+}
+
+/// Where NVTX calls come from: of the process, or of a test.
+#[derive(Clone, Copy)]
+pub(super) struct Calls {
+    pub pop: fn() -> Option<Event>,
+    pub take_lost: fn() -> Option<nvtx::Lost>,
+}
+
+impl Calls {
+    /// Those of this process.
+    pub(super) const OF_PROCESS: Calls = Calls { pop: nvtx::pop, take_lost: nvtx::take_lost };
+}
+
+/// What the user has set, as far as it concerns the writer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub flush_ns: i64,
+    /// 0: the disk may be filled.
+    pub min_free_percent: u64,
+    pub fsync: bool,
+}
+
+/// What one turn of the writer's loop found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// There may be more at once.
+    Busy,
+    /// Nothing to do for so long, unless somebody calls.
+    Idle(i64),
+    /// The file is closed.
+    Closed,
+}
+
+/// Rows about the recording itself that wait to be written.
+#[derive(Default)]
+pub(super) struct Meta {
+    pub clocks: ClockBuilder,
+    pub captures: CaptureBuilder,
+    pub notes: NoteBuilder,
+    pub threads: ThreadBuilder,
+    pub process: Option<Value>,
+    pub losses: Losses,
+}
+
+impl Meta {
+    fn is_empty(&self) -> bool {
+        self.clocks.is_empty()
+            && self.captures.is_empty()
+            && self.notes.is_empty()
+            && self.threads.is_empty()
+            && self.process.is_none()
+            && self.losses.is_empty()
+    }
+}
+
+/// One recording on its way to a file.
+pub(super) struct Recorder<S: Segments, K> {
+    pub(super) shared: &'static Shared,
+    pub(super) trace: Trace<S>,
+    pub(super) limits: Limits,
+    pub(super) decoder: Decoder,
+    pub(super) strings: Strings,
+    pub(super) ranges: Ranges,
+    pub(super) range_rows: RangeBuilder,
+    pub(super) meta: Meta,
+    pub(super) totals: Totals,
+    pub(super) obstacle: Option<Obstacle>,
+    /// Definitions that could not be written yet. What refers to them must not be written before.
+    pub(super) definitions: Vec<Batch>,
+    pub(super) scratch: Vec<Batch>,
+    pub(super) checked: Checked,
+    /// Obstacles have been mentioned on standard error.
+    pub(super) complained: bool,
+    pub(super) later: LossPatience,
+    keep: K,
+    pub(super) calls: Calls,
+    pace: Pace,
+    clock: Option<Triple>,
+    pub(super) dry: Option<(Dry, u32)>,
+    pub(super) names_refused: u64,
+    excluded_told: u64,
+    pub(super) closed: bool,
+}
+
+/// When the disk was last looked at.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Checked {
+    pub at_ns: i64,
+    pub at_bytes: u64,
+}
+
+/// How often losses are written while nothing else can be: the room for such rows is limited too.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LossPatience {
+    pub next_ns: i64,
+    pub step_ns: i64,
+}
+
+impl<S: Segments, K: Keep> Recorder<S, K>
+where
+    S::Output: Place,
+{
+    pub(super) fn new(
+        shared: &'static Shared,
+        trace: Trace<S>,
+        limits: Limits,
+        strides: Strides,
+        keep: K,
+        calls: Calls,
+        call_name: CallName,
+    ) -> Self {
+        Recorder {
+            shared,
+            trace,
+            limits,
+            decoder: Decoder::new(strides),
+            strings: Strings::new(shared.names, call_name),
+            ranges: Ranges::new(),
+            range_rows: RangeBuilder::default(),
+            meta: Meta::default(),
+            totals: Totals::default(),
+            obstacle: None,
+            definitions: Vec::new(),
+            scratch: Vec::new(),
+            checked: Checked::default(),
+            complained: false,
+            later: LossPatience::default(),
+            keep,
+            calls,
+            pace: Pace::new(limits.flush_ns, 0),
+            clock: None,
+            dry: None,
+            names_refused: 0,
+            excluded_told: 0,
+            closed: false,
+        }
+    }
+
+    /// Facts about the process, and the first reading of the clocks: written at once.
+    pub(super) fn begin(&mut self, process: Value, clock: Option<Triple>, now_ns: i64) {
+        self.pace = Pace::new(self.limits.flush_ns, now_ns);
+        self.meta.process = Some(process);
+        // At the limit itself no string is accepted any more, and the row that tells of it needs this one.
+        self.strings.text_id(SIZE_LIMIT.into());
+        if let Some(triple) = clock {
+            self.clock(triple);
+        }
+        self.write_all(now_ns);
+    }
+
+    /// Does what there is to do, a bounded part of it at a time. `now_ns`: monotonic.
+    pub(super) fn turn(&mut self, now_ns: i64) -> Turn {
+        self.lift_obstacle(now_ns);
+        let blocks = self.take_blocks(BLOCKS_AT_ONCE, now_ns);
+        let events = self.take_events(now_ns);
+        while let Some(message) = self.shared.next_message() {
+            self.message(message, now_ns);
+            if self.closed {
+                return Turn::Closed;
+            }
+        }
+        // Also when there is no end of work: losses and clocks must be told.
+        if self.pace.is_due(now_ns, self.pending()) {
+            self.tick(now_ns);
+        }
+        if blocks == BLOCKS_AT_ONCE || events == EVENTS_AT_ONCE {
+            return Turn::Busy;
+        }
+        Turn::Idle(self.pace.left_ns(now_ns, self.pending()).max(1_000_000))
+    }
+
+    /// Rows that wait.
+    fn pending(&self) -> usize {
+        let meta = usize::from(!self.meta.is_empty());
+        self.decoder.tables.rows_pending() + self.range_rows.len() + self.strings.len() + meta
+    }
+
+    /// What is done every interval.
+    fn tick(&mut self, now_ns: i64) {
+        if let Some(triple) = self.clock {
+            let now_trace_ns = crate::sys::realtime_ns().saturating_add(triple.trace_minus_unix_ns());
+            self.ranges.open_since(now_trace_ns, &mut self.range_rows);
+        }
+        self.collect_losses(false);
+        let rows = self.pending();
+        self.write_all(now_ns);
+        if self.limits.fsync {
+            let _ = self.trace.output().sync_data();
+        }
+        self.shared.pool.trim();
+        self.pace.wrote(now_ns, rows);
+    }
+
+    /// Decodes up to `most` blocks; returns how many there were.
+    fn take_blocks(&mut self, most: usize, now_ns: i64) -> usize {
+        for taken in 0..most {
+            let Some(block) = self.shared.next_block() else { return taken };
+            self.block(&block);
+            self.shared.pool.give_back(block.ptr, block.valid_bytes);
+            if self.decoder.tables.most_pending() >= FRAME_ROWS || self.strings.are_many() {
+                self.write_full(now_ns);
+            }
+        }
+        most
+    }
+
+    fn block(&mut self, block: &Completed) {
+        // SAFETY: the completed callback queued this block with that many valid bytes, and nobody else touches it
+        // before it is given back.
+        let bytes = unsafe { std::slice::from_raw_parts(block.ptr, block.valid_bytes) };
+        // The names that this block refers to were interned before it was queued.
+        self.strings.drain();
+        self.keep.refresh();
+        let (mut refused, mut window) = (0, Window::EMPTY);
+        let (keep, blocked) = (&self.keep, self.obstacle.is_some());
+        let walk = self.decoder.block(bytes, &mut self.strings, &mut |facts| {
+            let keeps = keep.keeps(facts);
+            if keeps && blocked {
+                refused += 1;
+                if duration(facts.start_ns as u64, facts.end_ns as u64).is_some() {
+                    window.add(facts.start_ns, facts.end_ns);
+                }
+                return false;
+            }
+            keeps
+        });
+        self.keep.seen(self.decoder.correlation());
+        let unknown = u64::from(walk.unknown_bytes > 0);
+        self.totals.delivered += walk.records + unknown;
+        self.totals.excluded += walk.excluded - refused + walk.ignored;
+        self.totals.ignored += walk.ignored;
+        if refused > 0 {
+            self.lose(refused, window);
+        }
+        if unknown > 0 {
+            self.totals.lost += unknown;
+            self.totals.unknown_bytes += walk.unknown_bytes as u64;
+            let detail = match walk.unknown_kind {
+                Some(kind) => format!("kind {kind}; what lies behind it in its buffer is lost with it").into(),
+                None => Cow::from("a record that is cut off"),
+            };
+            let mut window = Window::EMPTY;
+            window.add(walk.first_ns, walk.last_ns);
+            self.meta.losses.add(Cause::UnknownKind, Some(detail), unknown, window);
+        }
+    }
+
+    /// Records that the obstacle at hand costs.
+    pub(super) fn lose(&mut self, records: u64, window: Window) {
+        self.totals.lost += records;
+        let (cause, detail) = match &self.obstacle {
+            Some(obstacle) => (obstacle.cause, Some(obstacle.detail.clone())),
+            None => (Cause::DiskFull, None),
+        };
+        self.meta.losses.add(cause, detail, records, window);
+    }
+
+    fn take_events(&mut self, now_ns: i64) -> usize {
+        let mut taken = 0;
+        while taken < EVENTS_AT_ONCE
+            && let Some(event) = (self.calls.pop)()
+        {
+            self.event(event);
+            taken += 1;
+        }
+        if taken == 0 {
+            return 0;
+        }
+        // After the last of them, so that each one's names are there.
+        self.strings.drain();
+        for named in self.ranges.take_named() {
+            match named {
+                Named::Thread(row) => self.meta.threads.push(row),
+                Named::Category(row) => self.meta.notes.push(row),
+                // A handle of the program; CUPTI's own records name objects by the ids that other rows use.
+                Named::Object { .. } => {}
+            }
+        }
+        if self.range_rows.len() >= FRAME_ROWS {
+            self.write_ranges(now_ns);
+        }
+        taken
+    }
+
+    fn event(&mut self, event: Event) {
+        let time_ns = self.trace_ns(event.time_ns);
+        self.ranges.event(Event { time_ns, ..event }, &mut self.range_rows);
+    }
+
+    /// A CLOCK_REALTIME time on the trace's clock.
+    pub(super) fn trace_ns(&self, unix_ns: i64) -> i64 {
+        unix_ns.saturating_add(self.clock.map_or(0, |c| c.trace_minus_unix_ns()))
+    }
+
+    fn clock(&mut self, triple: Triple) {
+        self.meta.clocks.push(triple.row());
+        self.clock = Some(triple);
+    }
+
+    fn message(&mut self, message: Message, now_ns: i64) {
+        match message {
+            Message::Clock(triple) => self.clock(triple),
+            Message::Capture(mut row) => {
+                let excluded = self.totals.excluded - self.totals.ignored;
+                row.excluded_rows = i64::try_from(excluded - self.excluded_told).unwrap_or(i64::MAX);
+                self.excluded_told = excluded;
+                self.meta.captures.push(row);
+            }
+            Message::Loss(loss) => self.told_of_loss(loss),
+            Message::Note { start_ns, text } => {
+                let text_id = self.strings.text_id(text);
+                self.meta.notes.push(NoteRow { start_ns, text_id });
+            }
+            Message::Process(value) => self.meta.process = Some(value),
+            Message::Flushed => self.pace.flushed(now_ns),
+            Message::Flush { ticket } => {
+                self.catch_up(now_ns);
+                self.tick(now_ns);
+                self.shared.answer(ticket);
+            }
+            Message::Close { ticket, reason } => {
+                self.catch_up(now_ns);
+                self.close(reason, now_ns);
+                self.shared.answer(ticket);
+            }
+        }
+    }
+
+    /// Takes everything that is queued now, and no more: what comes meanwhile could come for ever.
+    fn catch_up(&mut self, now_ns: i64) {
+        self.take_blocks(self.shared.blocks_waiting(), now_ns);
+        self.take_events(now_ns);
+    }
+
+    /// Rows of ranges that belong into the trace, of those gathered so far.
+    pub(super) fn take_ranges(&mut self) -> Option<Batch> {
+        if self.range_rows.is_empty() {
+            return None;
+        }
+        self.keep.refresh();
+        let all = self.range_rows.take();
+        let mut kept = RangeBuilder::default();
+        for i in 0..all.rows {
+            let row = RangeRow::from_batch(&all, i);
+            // A mark has no end either, and is over all the same.
+            let end_ns = if row.style == MARK { Some(row.start_ns) } else { row.end_ns };
+            if self.keep.keeps_range(row.start_ns, end_ns) {
+                kept.push(row);
+            }
+        }
+        self.totals.ranges_excluded += (all.rows - kept.len()) as u64;
+        if kept.len() == all.rows {
+            return Some(all);
+        }
+        (!kept.is_empty()).then(|| kept.take())
+    }
+}
+
+/// `style` of a mark.
+const MARK: u32 = 2;

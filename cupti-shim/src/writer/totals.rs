@@ -1,0 +1,51 @@
+//! The books: what came, and what became of it.
+
+use serde_json::{Value, json};
+
+/// Counts of a whole run. `delivered = written + excluded + lost`, always.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Totals {
+    /// Records that CUPTI had for us, those it says it dropped included.
+    pub delivered: u64,
+    /// Records outside the windows, and of kinds that have no table.
+    pub excluded: u64,
+    /// Of those, records of kinds that have no table.
+    pub ignored: u64,
+    /// Records that should be in the file and are not; each is in a row of `loss`.
+    pub lost: u64,
+    /// Of those, records that CUPTI says it dropped.
+    pub dropped_by_cupti: u64,
+    /// Bytes behind records of unknown kinds: each such place counts as one record, for nobody can tell how many.
+    pub unknown_bytes: u64,
+    /// Rows of `range` that are in the file.
+    pub ranges_written: u64,
+    /// Ranges outside the windows.
+    pub ranges_excluded: u64,
+    /// Ranges, or calls that begin or end one, that are missing.
+    pub ranges_lost: u64,
+}
+
+impl Totals {
+    /// Records in the file.
+    pub(super) fn written(&self) -> u64 {
+        self.delivered.saturating_sub(self.excluded).saturating_sub(self.lost)
+    }
+
+    /// What the closing frame says.
+    pub(super) fn to_json(self) -> Value {
+        json!({
+            "delivered": self.delivered,
+            "written": self.written(),
+            "excluded": self.excluded,
+            "lost": self.lost,
+            "ignored": self.ignored,
+            "dropped_by_cupti": self.dropped_by_cupti,
+            "unknown_bytes": self.unknown_bytes,
+            "ranges": {
+                "written": self.ranges_written,
+                "excluded": self.ranges_excluded,
+                "lost": self.ranges_lost,
+            },
+        })
+    }
+}

@@ -1,0 +1,132 @@
+//! The file being written: one, or the segments of a ring.
+
+use std::io;
+use std::path::PathBuf;
+
+use serde_json::Value;
+use trace_format::columns::Batch;
+use trace_format::header::FileHeader;
+use trace_format::schema::TableSpec;
+use trace_format::write::{Output, SegmentedWriter, Segments, TraceWriter, WriteError, WriteOptions};
+
+use crate::output::{Space, TraceFile};
+
+/// An output that knows where it lies.
+pub(super) trait Place: Output {
+    /// Room on its file system; none: not known.
+    fn space(&self) -> Option<Space>;
+    /// Where it is; none before it has a name.
+    fn path(&self) -> Option<PathBuf>;
+    /// Brings what was written to the disk.
+    fn sync_data(&self) -> io::Result<()>;
+}
+
+impl Place for TraceFile {
+    fn space(&self) -> Option<Space> {
+        TraceFile::space(self)
+    }
+    fn path(&self) -> Option<PathBuf> {
+        self.is_published().then(|| TraceFile::path(self))
+    }
+    fn sync_data(&self) -> io::Result<()> {
+        TraceFile::sync_data(self)
+    }
+}
+
+/// What is written to.
+pub(super) enum Trace<S: Segments> {
+    /// One file.
+    Whole(Box<TraceWriter<S::Output>>),
+    /// A ring of segments.
+    Ring(Box<SegmentedWriter<S>>),
+}
+
+/// An eighth of the budget per segment: fewer lose more at a time, more repeat the definitions more often.
+const SEGMENTS: u64 = 8;
+/// Segments are not smaller than this, or a trace would consist of definitions.
+const MIN_SEGMENT_BYTES: u64 = if cfg!(test) { 256 << 10 } else { 1 << 20 };
+
+impl<S: Segments> Trace<S>
+where
+    S::Output: Place,
+{
+    pub(super) fn whole(output: S::Output, header: &FileHeader, options: WriteOptions) -> Result<Self, WriteError> {
+        Ok(Trace::Whole(Box::new(TraceWriter::create(output, header, options)?)))
+    }
+
+    pub(super) fn ring(
+        segments: S,
+        header: &FileHeader,
+        options: WriteOptions,
+        budget_bytes: u64,
+    ) -> Result<Self, WriteError> {
+        let segment_bytes = (budget_bytes / SEGMENTS).max(MIN_SEGMENT_BYTES);
+        Ok(Trace::Ring(Box::new(SegmentedWriter::create(segments, header, options, segment_bytes, budget_bytes)?)))
+    }
+
+    fn current(&self) -> &TraceWriter<S::Output> {
+        match self {
+            Trace::Whole(writer) => writer,
+            Trace::Ring(writer) => writer.current(),
+        }
+    }
+
+    pub(super) fn output(&self) -> &S::Output {
+        self.current().output()
+    }
+
+    /// Whether a size limit ends the recording, rather than dropping what is oldest.
+    pub(super) fn stops_when_full(&self) -> bool {
+        matches!(self, Trace::Whole(_))
+    }
+
+    /// What is in the newest file, by table number.
+    #[cfg(test)]
+    pub(super) fn totals(&self) -> &std::collections::BTreeMap<u16, trace_format::write::TableTotals> {
+        self.current().totals()
+    }
+
+    /// Bytes of everything that exists.
+    pub(super) fn bytes(&self) -> u64 {
+        match self {
+            Trace::Whole(writer) => writer.bytes(),
+            Trace::Ring(writer) => writer.bytes(),
+        }
+    }
+
+    pub(super) fn rows(&self, table: &TableSpec) -> u64 {
+        match self {
+            Trace::Whole(writer) => writer.rows(table),
+            Trace::Ring(writer) => writer.rows(table),
+        }
+    }
+
+    /// Writes a batch. Returns how many of its rows are in the file, and why not all.
+    pub(super) fn write(&mut self, batch: &Batch) -> (usize, Result<(), WriteError>) {
+        let before = self.rows(batch.table);
+        let result = match self {
+            Trace::Whole(writer) => writer.write_batch(batch),
+            Trace::Ring(writer) => writer.write_batch(batch),
+        };
+        if result.is_ok() {
+            // Not from the counts: a ring's new segment counts definitions again.
+            return (batch.rows, Ok(()));
+        }
+        let written = self.rows(batch.table).saturating_sub(before);
+        (usize::try_from(written).unwrap_or(batch.rows).min(batch.rows), result)
+    }
+
+    pub(super) fn write_json(&mut self, table: &'static TableSpec, value: &Value) -> Result<(), WriteError> {
+        match self {
+            Trace::Whole(writer) => writer.write_json(table, value),
+            Trace::Ring(writer) => writer.write_json(table, value),
+        }
+    }
+
+    pub(super) fn finish(&mut self, totals: &Value) -> Result<(), WriteError> {
+        match self {
+            Trace::Whole(writer) => writer.finish(totals),
+            Trace::Ring(writer) => writer.finish(totals),
+        }
+    }
+}
