@@ -1,8 +1,18 @@
-//! Tells the program which commit it was built from. Downloads nothing, runs nothing but `git`.
+//! Tells the program which commit it was built from, and builds the collector into it. Downloads nothing, runs nothing
+//! but `git` and `cargo`.
+//!
+//! The collector that is built in is, in this order:
+//! 1. the file `$GPUPROF_SHIM_SO`: releases, wheels and cross builds set it to one made by `scripts/build-shim`, which
+//!    runs on every Linux since glibc 2.28;
+//! 2. in release builds, one that is built here and now, for machines with this one's glibc or a newer one;
+//! 3. none: debug builds take the one that cargo has put beside the program.
 
+use std::env;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=.git/HEAD");
     println!("cargo::rerun-if-changed=.git/refs/heads");
     println!("cargo::rerun-if-env-changed=GPUPROF_COMMIT");
@@ -11,6 +21,83 @@ fn main() {
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     };
     // Packagers build from an archive without `.git` and set the variable instead.
-    let commit = std::env::var("GPUPROF_COMMIT").ok().or_else(from_git).unwrap_or_else(|| "unknown".into());
+    let commit = env::var("GPUPROF_COMMIT").ok().or_else(from_git).unwrap_or_else(|| "unknown".into());
     println!("cargo::rustc-env=GPUPROF_COMMIT={commit}");
+
+    println!("cargo::rustc-check-cfg=cfg(gpuprof_embedded_shim)");
+    println!("cargo::rerun-if-env-changed=GPUPROF_SHIM_SO");
+    match shim() {
+        Ok(Some(library)) => {
+            println!("cargo::rustc-cfg=gpuprof_embedded_shim");
+            println!("cargo::rustc-env=GPUPROF_EMBEDDED_SHIM={}", library.display());
+        }
+        Ok(None) => {}
+        Err(why) => println!("cargo::error={why}"),
+    }
+}
+
+/// The library to build in, if any.
+fn shim() -> Result<Option<PathBuf>, String> {
+    if let Some(named) = env::var_os("GPUPROF_SHIM_SO").filter(|value| !value.is_empty()) {
+        let path = Path::new(&named).canonicalize();
+        let path = path.map_err(|e| format!("GPUPROF_SHIM_SO={}: {e}", Path::new(&named).display()))?;
+        println!("cargo::rerun-if-changed={}", path.display());
+        return Ok(Some(path));
+    }
+    let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
+    if !is_release || env::var_os("DOCS_RS").is_some() {
+        return Ok(None);
+    }
+    if !Path::new("cupti-shim/Cargo.toml").exists() {
+        println!(
+            "cargo::warning=no source of the collector here, so none is built in; set GPUPROF_SHIM_SO to a \
+             libgpuprof.so, or name one with GPUPROF_SHIM when gpuprof runs"
+        );
+        return Ok(None);
+    }
+    // All that it is made of. Its own build script runs under the cargo that we call.
+    for source in ["cupti-shim", "trace-format/src", "trace-format/Cargo.toml", "Cargo.toml", "Cargo.lock"] {
+        println!("cargo::rerun-if-changed={source}");
+    }
+    build_shim().map(Some)
+}
+
+/// Builds the collector in a target folder of its own: the one we are built in is locked.
+fn build_shim() -> Result<PathBuf, String> {
+    let variable = |name: &str| env::var(name).map_err(|_| format!("cargo has not set {name}"));
+    let (cargo, target) = (variable("CARGO")?, variable("TARGET")?);
+    let folder = PathBuf::from(variable("OUT_DIR")?).join("shim");
+    let mut command = Command::new(cargo);
+    command.args(["build", "--release", "--locked", "-p", "cupti-shim", "--target", &target, "--target-dir"]);
+    command.arg(&folder);
+    // A build without network has been asked for as a whole.
+    if env::var("CARGO_NET_OFFLINE").is_ok_and(|value| value == "true") {
+        command.arg("--offline");
+    }
+    // What was meant for the outer build: flags (sanitizers, coverage, target-cpu), wrappers (clippy's among them) and
+    // folders.
+    for name in [
+        "CARGO_ENCODED_RUSTFLAGS",
+        "RUSTFLAGS",
+        "RUSTC_WRAPPER",
+        "RUSTC_WORKSPACE_WRAPPER",
+        "CARGO_TARGET_DIR",
+        "CARGO_BUILD_TARGET",
+        "CARGO_BUILD_TARGET_DIR",
+    ] {
+        command.env_remove(name);
+    }
+    let output = command.output().map_err(|e| format!("cargo cannot be run to build the collector: {e}"))?;
+    if !output.status.success() {
+        let text = String::from_utf8_lossy(&output.stderr);
+        let last: Vec<&str> = text.lines().rev().take(20).collect();
+        let last: Vec<&str> = last.into_iter().rev().collect();
+        return Err(format!(
+            "the collector (cupti-shim) cannot be built; set GPUPROF_SHIM_SO to a libgpuprof.so to do without. Cargo \
+             said: {}",
+            last.join(" | ")
+        ));
+    }
+    let library = folder.join(target).join("release/libgpuprof.so");
+    if library.is_file() { Ok(library) } else { Err(format!("cargo built no {}", library.display())) }
 }

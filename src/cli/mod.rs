@@ -1,12 +1,16 @@
 //! The command line: one file per subcommand, holding its arguments and its `run`.
 
 mod choosing;
+pub mod doctor;
 pub mod info;
 mod newest;
+pub mod preload_path;
+pub mod record;
 pub mod report;
 mod times;
 
 use crate::error::Result;
+use crate::launch::supervise::Ended;
 use clap::{Parser, Subcommand};
 
 /// Where did the GPU time go.
@@ -14,8 +18,8 @@ use clap::{Parser, Subcommand};
 #[command(
     name = "gpuprof",
     version = concat!(env!("CARGO_PKG_VERSION"), " (", env!("GPUPROF_COMMIT"), ")"),
-    about = "Reads GPU traces (gpuprof, nvprof, Nsight Systems, PyTorch) and says where the time went",
-    after_help = "Examples:\n  gpuprof report run.nvvp\n  gpuprof report trace.json.gz --top 10\n  gpuprof info run.gpuprof"
+    about = "Records what programs do on GPUs, reads GPU traces (gpuprof, nvprof, Nsight Systems, PyTorch) and says where the time went",
+    after_help = "Examples:\n  gpuprof record -- python train.py\n  gpuprof report run.nvvp\n  gpuprof report trace.json.gz --top 10\n  gpuprof info run.gpuprof"
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -25,10 +29,16 @@ pub struct Cli {
 /// The subcommands.
 #[derive(Subcommand, Debug)]
 enum Command {
+    /// Run a program and record what it does on the GPU
+    Record(record::Args),
     /// Summarise traces, or list every activity in them
     Report(report::Args),
     /// Say what a file is, who wrote it, and what is in it
     Info(info::Args),
+    /// Say whether programs can be recorded here, and if not, what to do
+    Doctor(doctor::Args),
+    /// Print where the collector is, for LD_PRELOAD and CUDA_INJECTION64_PATH
+    PreloadPath(preload_path::Args),
 }
 
 /// Runs what the command line asks for.
@@ -37,7 +47,11 @@ enum Command {
 /// Whatever keeps the command from its answer; `main` prints it and picks the exit status.
 pub fn run(cli: Cli) -> Result<()> {
     match cli.command {
+        // As the program ended, so do we.
+        Command::Record(args) => record::run(&args).map(Ended::leave),
         Command::Report(args) => report::run(args),
         Command::Info(args) => info::run(&args),
+        Command::Doctor(args) => doctor::run(args),
+        Command::PreloadPath(args) => preload_path::run(&args),
     }
 }

@@ -1,0 +1,191 @@
+//! The three lines with which a run ends: what was captured, where it is, the next command.
+
+use super::outcome::{Counts, Outcome};
+use super::place::Place;
+use crate::launch::program::quoted;
+use shim_config::Cause;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// The lines.
+pub fn lines(outcome: &Outcome, place: &Place) -> [String; 3] {
+    if let Some(why) = &outcome.why {
+        let next = if outcome.traces.is_empty() { "gpuprof doctor".to_owned() } else { report(outcome, place) };
+        return [
+            format!("nothing was recorded: {}: {}", why.whom, why.what),
+            format!("what to do: {}", why.remedy),
+            format!("next: {next}"),
+        ];
+    }
+    [what(outcome), where_it_is(outcome, place), format!("next: {}", report(outcome, place))]
+}
+
+fn what(outcome: &Outcome) -> String {
+    let recorded = outcome.recorded;
+    let processes = if outcome.processes > recorded {
+        format!("{recorded} of {}", counted(outcome.processes as u64, "process", "processes"))
+    } else {
+        counted(recorded as u64, "process", "processes")
+    };
+    let rest = if outcome.empty.is_empty() || outcome.processes <= recorded {
+        String::new()
+    } else {
+        let causes = outcome.empty.iter().map(|(cause, count)| format!("{count} {}", in_short(cause)));
+        format!(" ({})", causes.collect::<Vec<_>>().join(", "))
+    };
+    let mut text = format!("recorded {processes}{rest}: {}", records(&outcome.counts));
+    match outcome.counts.lost {
+        0 => text.push_str("; nothing lost"),
+        lost => text.push_str(&format!("; {} LOST", counted(lost, "record", "records"))),
+    }
+    if outcome.unclosed > 0 {
+        // A process that still runs has not closed its trace either.
+        let traces = counted(outcome.unclosed as u64, "trace", "traces");
+        text.push_str(&format!("; {traces} not closed: killed, or still running"));
+    }
+    for why in &outcome.unreadable {
+        text.push_str(&format!("; {why}"));
+    }
+    text
+}
+
+fn records(counts: &Counts) -> String {
+    let kinds = [
+        (counts.kernels, "kernel", "kernels"),
+        (counts.copies, "copy", "copies"),
+        (counts.fills, "fill", "fills"),
+        (counts.calls, "API call", "API calls"),
+        (counts.ranges, "NVTX range", "NVTX ranges"),
+        (counts.others, "other record", "other records"),
+    ];
+    let present = kinds.into_iter().filter(|(count, ..)| *count > 0);
+    present.map(|(count, one, many)| counted(count, one, many)).collect::<Vec<_>>().join(", ")
+}
+
+/// A cause as the end of "3 …".
+fn in_short(cause: &Cause) -> String {
+    match cause {
+        Cause::NoCuda => "without CUDA".to_owned(),
+        Cause::NothingLaunched => "launched nothing".to_owned(),
+        Cause::GateNeverOpened => "never switched on".to_owned(),
+        Cause::AllExcluded => "outside the windows".to_owned(),
+        Cause::NotChosen => "not chosen".to_owned(),
+        Cause::Killed => "killed".to_owned(),
+        other => format!("empty: {other}"),
+    }
+}
+
+fn where_it_is(outcome: &Outcome, place: &Place) -> String {
+    let size = size(outcome.bytes);
+    match (&place.folder, outcome.traces.as_slice()) {
+        (Some(folder), _) => format!("written to {}/ ({size})", folder.display()),
+        (None, [one]) => format!("written to {} ({size})", as_typed(one).display()),
+        (None, many) => {
+            let first = many.first().map(|first| as_typed(first).display().to_string()).unwrap_or_default();
+            format!("written to {first} and {} more ({size})", many.len().saturating_sub(1))
+        }
+    }
+}
+
+fn report(outcome: &Outcome, place: &Place) -> String {
+    let mut words: Vec<OsString> = vec!["gpuprof".into(), "report".into()];
+    match &place.folder {
+        Some(folder) => words.push(folder.into()),
+        None => words.extend(outcome.traces.iter().take(8).map(|trace| as_typed(trace).into())),
+    }
+    quoted(&words)
+}
+
+/// Relative to the current folder, if it lies there.
+fn as_typed(path: &PathBuf) -> PathBuf {
+    let here = std::env::current_dir().ok();
+    here.and_then(|here| path.strip_prefix(here).ok().map(PathBuf::from)).unwrap_or_else(|| path.clone())
+}
+
+/// `1 kernel`, `12,345 kernels`.
+fn counted(count: u64, one: &str, many: &str) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    format!("{text} {}", if count == 1 { one } else { many })
+}
+
+fn size(bytes: u64) -> String {
+    let mut value = bytes as f64;
+    for unit in ["bytes", "KiB", "MiB", "GiB"] {
+        if value < 1024.0 {
+            return if unit == "bytes" { format!("{bytes} bytes") } else { format!("{value:.1} {unit}") };
+        }
+        value /= 1024.0;
+    }
+    format!("{value:.1} TiB")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(folder: Option<&str>) -> Place {
+        Place {
+            template: OsString::new(),
+            seen: PathBuf::from("/nowhere"),
+            folder: folder.map(PathBuf::from),
+            is_new: true,
+        }
+    }
+
+    #[test]
+    fn a_good_run_says_what_where_and_the_next_command() {
+        let outcome = Outcome {
+            counts: Counts { kernels: 1_234_567, copies: 1, calls: 42, ..Counts::default() },
+            bytes: 3 << 19,
+            traces: vec!["/x/a.gpuprof".into()],
+            recorded: 1,
+            processes: 3,
+            empty: vec![(Cause::NoCuda, 2)],
+            ..Outcome::default()
+        };
+        assert_eq!(
+            lines(&outcome, &place(Some("my run"))),
+            [
+                "recorded 1 of 3 processes (2 without CUDA): 1,234,567 kernels, 1 copy, 42 API calls; nothing lost",
+                "written to my run/ (1.5 MiB)",
+                "next: gpuprof report 'my run'",
+            ]
+        );
+    }
+
+    #[test]
+    fn losses_and_unclosed_traces_are_in_the_first_line() {
+        let outcome = Outcome {
+            counts: Counts { ranges: 1, lost: 1000, ..Counts::default() },
+            traces: vec!["/x/a.gpuprof".into(), "/x/b.gpuprof".into()],
+            recorded: 2,
+            unclosed: 1,
+            processes: 2,
+            bytes: 10,
+            ..Outcome::default()
+        };
+        let [what, place_line, next] = lines(&outcome, &place(None));
+        assert_eq!(
+            what,
+            "recorded 2 processes: 1 NVTX range; 1,000 records LOST; 1 trace not closed: killed, or still running"
+        );
+        assert_eq!(place_line, "written to /x/a.gpuprof and 1 more (10 bytes)");
+        assert_eq!(next, "next: gpuprof report /x/a.gpuprof /x/b.gpuprof");
+    }
+
+    #[test]
+    fn numbers_are_grouped_and_sizes_scaled() {
+        assert_eq!(counted(0, "a", "b"), "0 b");
+        assert_eq!(counted(999, "a", "b"), "999 b");
+        assert_eq!(counted(1_000, "a", "b"), "1,000 b");
+        assert_eq!(size(1023), "1023 bytes");
+        assert_eq!(size(1 << 50), "1024.0 TiB");
+    }
+}

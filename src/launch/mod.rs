@@ -1,0 +1,13 @@
+//! Starting a program under the collector, and staying out of its way until it ends.
+//!
+//! [`shim`] finds or unpacks `libgpuprof.so`; [`environment`] makes the variables through which it gets into every
+//! process; [`folder`] makes the place where traces go; [`supervise`] runs the program as if nobody stood between it
+//! and whoever started us; [`program`] says beforehand what would keep the collector out.
+
+pub mod environment;
+pub mod folder;
+pub mod program;
+pub mod shim;
+mod start;
+pub mod supervise;
+mod witness;
