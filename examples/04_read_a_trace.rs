@@ -1,7 +1,7 @@
 //! The library in twenty lines: the five kernels that took longest, from any trace that gpuprof opens.
 //!
 //! ```console
-//! $ cargo run --example read_a_trace -- trace.json.gz
+//! $ cargo run --example 04_read_a_trace -- trace.json.gz
 //! ```
 
 use gpuprof::analysis::grouping::{self, Grouping};
