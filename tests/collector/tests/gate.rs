@@ -1,0 +1,168 @@
+//! `--capture`: exactly what belongs into a window is recorded, whoever opens and closes it, and however.
+
+mod common;
+
+use common::sim::{Attach, Ended, Sim, VERSIONS};
+use common::{Trace, laws, one};
+use trace_format::tables::{ApiRow, CaptureRow};
+
+fn gated(sim: &Sim, how: &[&str], capture: &str) -> Ended {
+    let ended = sim.player("gate").args(how).env("GPUPROF_CAPTURE", capture).inject().run();
+    assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
+    ended
+}
+
+fn windows(trace: &Trace) -> Vec<CaptureRow> {
+    trace.rows()
+}
+
+#[test]
+fn one_step_between_start_and_stop_is_recorded_whole_on_every_cupti() {
+    for version in VERSIONS {
+        let sim = Sim::new(version);
+        let ended = gated(&sim, &["step"], "profiler-api");
+        let trace = one(&ended);
+        assert_eq!(trace.kernels().len() as u64, ended.number("in_windows"), "CUPTI {version}");
+        assert!(trace.kernels().iter().all(|k| k.duration_ns.is_some()), "CUPTI {version}");
+        let [window] = &windows(&trace)[..] else { panic!("{:?}", windows(&trace)) };
+        assert_eq!((window.starts, window.stops), (1, 1));
+        assert!(window.end_ns.is_some_and(|end| end > window.start_ns));
+        assert_eq!(trace.losses(), []);
+    }
+}
+
+#[test]
+fn start_and_stop_may_come_from_any_thread_through_any_api() {
+    let sim = Sim::new("12.8");
+    for how in ["driver", "thread", "cross"] {
+        let ended = gated(&sim, &[how], "profiler-api");
+        assert_eq!(one(&ended).kernels().len() as u64, ended.number("in_windows"), "{how}");
+    }
+}
+
+#[test]
+fn start_and_stop_are_a_switch_that_may_repeat_nest_and_be_missing() {
+    let sim = Sim::new("13.0");
+    let ended = gated(&sim, &["repeat"], "profiler-api");
+    let trace = one(&ended);
+    assert_eq!(trace.kernels().len() as u64, ended.number("in_windows"));
+    assert_eq!(windows(&trace).len() as u64, ended.number("windows"));
+
+    let ended = gated(&sim, &["nested"], "profiler-api");
+    let trace = one(&ended);
+    assert_eq!(trace.kernels().len() as u64, ended.number("in_windows"));
+    assert_eq!((windows(&trace)[0].starts, windows(&trace).len()), (2, 1), "a second Start is counted, not obeyed");
+
+    let ended = gated(&sim, &["missing"], "profiler-api");
+    let trace = one(&ended);
+    assert_eq!(trace.kernels().len() as u64, ended.number("in_windows"));
+    assert_eq!(
+        (windows(&trace).len(), windows(&trace)[0].end_ns),
+        (1, None),
+        "a window without Stop ends with the run"
+    );
+}
+
+#[test]
+fn a_gate_that_never_opened_says_what_was_seen() {
+    let sim = Sim::new("12.8");
+    let ended = gated(&sim, &["never"], "profiler-api");
+    let trace = one(&ended);
+    assert_eq!((trace.kernels().len(), windows(&trace).len()), (0, 0));
+    assert_eq!(trace.process()["cause"], "gate_never_opened");
+    assert!(ended.stderr.contains("neither cudaProfilerStart nor cudaProfilerStop"), "{}", ended.stderr);
+    let ended = gated(&sim, &["stop"], "profiler-api");
+    assert!(ended.stderr.contains("cudaProfilerStop 1 times and cudaProfilerStart never"), "{}", ended.stderr);
+    assert_eq!(one(&ended).process()["cause"], "gate_never_opened");
+}
+
+#[test]
+fn the_last_kernel_of_a_window_is_kept_though_the_program_leaves_at_once() {
+    for version in ["11.8", "12.4", "13.1"] {
+        let sim = Sim::new(version);
+        let ended = gated(&sim, &["exit"], "profiler-api");
+        let trace = one(&ended);
+        assert_eq!(trace.kernels().len() as u64, ended.number("in_windows"), "CUPTI {version}");
+    }
+}
+
+#[test]
+fn graphs_captured_before_the_gate_opens_are_recorded_node_by_node() {
+    for version in ["11.8", "12.8", "13.1"] {
+        for prepare in ["auto", "on", "off"] {
+            let sim = Sim::new(version);
+            let run = sim.player("gate").arg("graph").env("GPUPROF_CAPTURE", "profiler-api").inject();
+            let ended = run.env("GPUPROF_PREPARE", prepare).run();
+            let trace = one(&ended);
+            assert_eq!(trace.kernels().len() as u64, ended.number("in_windows"), "CUPTI {version}, {prepare}");
+            assert!(trace.kernels().iter().all(|k| k.graph_id.is_some() && k.graph_node_id.is_some()));
+        }
+    }
+}
+
+#[test]
+fn eight_threads_launch_across_the_borders_and_ids_decide() {
+    let sim = Sim::new("12.9");
+    let ended = gated(&sim, &["threads"], "profiler-api");
+    let trace = one(&ended);
+    let window = &windows(&trace)[0];
+    let (after, before) = (window.first_correlation.unwrap_or(0), window.last_correlation.unwrap_or(0));
+    assert!(trace.kernels().iter().all(|k| k.correlation > after && k.correlation < before));
+    assert!(trace.kernels().len() as u64 >= ended.number("in_windows"));
+}
+
+#[test]
+fn with_capture_from_the_start_stop_closes_too() {
+    let sim = Sim::new("12.8");
+    let ended = gated(&sim, &["stop", "20", "0", "8"], "all");
+    let trace = one(&ended);
+    assert_eq!(trace.kernels().len(), 7 * 8, "what was launched before Stop");
+    assert!(windows(&trace)[0].end_ns.is_some());
+}
+
+#[test]
+fn max_ranges_leaves_later_windows_shut() {
+    let sim = Sim::new("12.8");
+    let run = sim.player("gate").args(["repeat", "20"]).env("GPUPROF_CAPTURE", "profiler-api");
+    let ended = run.env("GPUPROF_MAX_RANGES", "3").inject().run();
+    let trace = one(&ended);
+    assert_eq!((trace.kernels().len(), windows(&trace).len()), (3 * 7, 3));
+}
+
+#[test]
+fn a_window_by_the_clock_takes_in_something_and_leaves_something_out() {
+    let sim = Sim::new("12.8");
+    let run = sim.player("steady").args(["5000", "2"]).env("GPUPROF_CAPTURE", "delay:0.5,duration:0.5");
+    let ended = run.inject().run();
+    let trace = one(&ended);
+    let (kernels, all) = (trace.kernels().len() as u64, ended.number("kernels"));
+    assert!(kernels > all / 10 && kernels < all / 2, "{kernels} of {all}");
+    let [window] = &windows(&trace)[..] else { panic!("{:?}", windows(&trace)) };
+    let (after, before) = (window.first_correlation.expect("an id"), window.last_correlation.expect("an id"));
+    assert!(trace.kernels().iter().all(|k| k.correlation > after && k.correlation < before));
+    // The calls that gave the window its ids were ours.
+    let calls: Vec<ApiRow> = trace.rows();
+    assert!(calls.iter().all(|call| trace.text(call.name_id) != "cuDeviceGetCount"), "a call of our own");
+}
+
+#[test]
+fn a_thousand_windows_lose_nothing_and_keep_the_program_as_it_is() {
+    let sim = Sim::new("13.0");
+    let run = sim.player("threads").args(["4", "2000", "toggle"]).env("GPUPROF_CAPTURE", "profiler-api");
+    let ended = run.inject().run();
+    assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
+    let trace = one(&ended);
+    assert_eq!(windows(&trace).len(), 1000);
+}
+
+#[test]
+fn the_classic_ctypes_recipe_records_exactly_its_step() {
+    let sim = Sim::new("12.8");
+    for attach in [Attach::Preload, Attach::Injection] {
+        let ended = sim.python("classic.py").env("GPUPROF_CAPTURE", "profiler-api").attach(attach).run();
+        assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
+        let traces = laws(&ended);
+        let kernels: usize = traces.iter().map(|t| t.kernels().len()).sum();
+        assert_eq!(kernels as u64, ended.number("in_windows"), "{}", ended.stdout);
+    }
+}

@@ -1,0 +1,180 @@
+//! What `libgpuprof.so` promises to the programs it is loaded into, seen in the file itself: what it needs, exports and
+//! asks for, and that it stays. Holds for the library that cargo built for the tests and for the portable one.
+
+mod common;
+#[path = "common/elf.rs"]
+mod elf;
+
+use common::skip;
+use elf::*;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The library that the tests preload.
+fn built() -> PathBuf {
+    PathBuf::from(common::gpuprof(&["preload-path"]).stdout.trim_end())
+}
+
+/// The C library's parts and the loader, by the names they have had: before glibc 2.34 they were apart.
+const ALLOWED: [&str; 8] = [
+    "libc.so.6",
+    "libm.so.6",
+    "libdl.so.2",
+    "libpthread.so.0",
+    "librt.so.1",
+    "ld-linux-x86-64.so.2",
+    "ld-linux-aarch64.so.1",
+    "libutil.so.1",
+];
+
+/// All that others may call: the driver at `cuInit`, NVTX at its first range.
+const EXPORTS: [&str; 2] = ["InitializeInjection", "InitializeInjectionNvtx2"];
+
+/// Asked for without a version because they are newer than the glibc it is for: absent ones stay null, and Rust's
+/// standard library then does without.
+const WEAK: [&str; 9] = [
+    "__cxa_thread_atexit_impl",
+    "__gmon_start__",
+    "_ITM_deregisterTMCloneTable",
+    "_ITM_registerTMCloneTable",
+    "__cxa_finalize",
+    "getrandom",
+    "gettid",
+    "statx",
+    "copy_file_range",
+];
+
+/// Everything that holds for each build of it.
+fn check(path: &Path) {
+    let elf = Elf::read(path);
+    let needed = elf.needed();
+    let foreign: Vec<&String> = needed.iter().filter(|name| !ALLOWED.contains(&name.as_str())).collect();
+    assert!(foreign.is_empty(), "a container may lack {foreign:?}");
+    assert!(needed.contains(&"libc.so.6".to_owned()));
+
+    let symbols = elf.symbols();
+    let exported: BTreeSet<&str> = symbols.iter().filter(|s| s.defined).map(|s| s.name.as_str()).collect();
+    assert_eq!(exported, BTreeSet::from(EXPORTS), "whatever else it exports takes the place of a program's own");
+    for symbol in symbols.iter().filter(|symbol| !symbol.defined) {
+        let versioned = symbol.version.as_ref().is_some_and(|version| version.starts_with("GLIBC_"));
+        assert!(versioned || (symbol.weak && WEAK.contains(&symbol.name.as_str())), "asks for {symbol:?}");
+        assert!(
+            !symbol.name.starts_with("_Unwind_"),
+            "the unwinder is to be linked in, but {symbol:?} is asked for"
+        );
+        // It must neither end the program nor hear of its end behind the loader's back.
+        assert!(
+            !["exit", "quick_exit", "on_exit", "system", "setenv", "putenv"].contains(&symbol.name.as_str()),
+            "{symbol:?}"
+        );
+    }
+
+    let flags = elf.dynamic(DT_FLAGS_1).unwrap_or(0);
+    assert!(
+        flags & DF_1_NODELETE != 0,
+        "CUDA unloads injection libraries while their threads run: -z nodelete is missing"
+    );
+    assert_eq!(
+        elf.dynamic(DT_FLAGS).unwrap_or(0) & DF_STATIC_TLS,
+        0,
+        "loaded late, there is no room for static TLS"
+    );
+    for (tag, name) in [(DT_TEXTREL, "relocations in code"), (DT_RPATH, "an RPATH"), (DT_RUNPATH, "a RUNPATH")] {
+        assert_eq!(elf.dynamic(tag), None, "{name}");
+    }
+    let segments = elf.segments();
+    let stack = segments.iter().find(|s| s.kind == PT_GNU_STACK).expect("a word about the stack");
+    assert_eq!(stack.flags & 1, 0, "an executable stack, which it would force on the whole program");
+    assert!(segments.iter().all(|s| s.kind != PT_LOAD || s.flags & 3 != 3), "code that can be written to");
+    assert!(segments.iter().any(|s| s.kind == PT_GNU_EH_FRAME), "without it no panic can be caught");
+    let tls: u64 = segments.iter().filter(|s| s.kind == PT_TLS).map(|s| s.memory_bytes).sum();
+    assert!(tls <= 4096, "{tls} bytes of every thread's memory");
+}
+
+#[test]
+fn the_library_that_the_tests_preload_keeps_the_contract() {
+    check(&built());
+}
+
+#[test]
+fn the_portable_library_loads_on_every_linux_since_glibc_2_28() {
+    const TEST: &str = "the_portable_library_loads_on_every_linux_since_glibc_2_28";
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (path, is_release) = match std::env::var_os("GPUPROF_SHIM_SO") {
+        Some(path) => (PathBuf::from(path), true),
+        None => {
+            let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("portable");
+            let mut command = Command::new(root.join("scripts/build-shim"));
+            // Its own target folder, kept between runs; this cargo holds the other one's lock.
+            command.arg("--quick").env("CARGO_TARGET_DIR", &folder);
+            let output = command.output().expect("scripts/build-shim");
+            let text = String::from_utf8_lossy(&output.stderr);
+            if output.status.code() == Some(3) {
+                return skip(TEST, text.trim().lines().last().unwrap_or("no zig"));
+            }
+            assert!(output.status.success(), "{text}");
+            (PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()), false)
+        }
+    };
+    check(&path);
+    let elf = Elf::read(&path);
+    let newest = elf.newest_glibc();
+    assert!(newest <= (2, 28), "asks for glibc {}.{}", newest.0, newest.1);
+    // DESIGN §11. The quick build is larger, and not what anybody gets.
+    let most: u64 = if is_release { 4 << 20 } else { 16 << 20 };
+    assert!(elf.len_bytes() <= most, "{} bytes", elf.len_bytes());
+    // It does load, here and now.
+    let loaded = Command::new("true").env("LD_PRELOAD", &path).env("GPUPROF_VERBOSE", "3").output().expect("true");
+    assert!(loaded.status.success(), "{}", String::from_utf8_lossy(&loaded.stderr));
+    assert!(
+        !String::from_utf8_lossy(&loaded.stderr).contains("ld.so"),
+        "{}",
+        String::from_utf8_lossy(&loaded.stderr)
+    );
+}
+
+/// Every crate that may be linked into other people's programs. A new one is a decision: does it start threads, register
+/// exit hooks, or bring in a dozen others? (syn and the like only run while it is built.)
+#[rustfmt::skip]
+const CRATES: [&str; 41] = [
+    "ahash", "bytes", "cfg-if", "chrono", "crc32c", "crossbeam-queue", "crossbeam-utils", "cupti-shim",
+    "cupti-sys", "equivalent", "foldhash", "getrandom", "half", "hashbrown", "iana-time-zone", "indexmap",
+    "itoa", "libc", "libloading", "libm", "memchr", "num-bigint", "num-integer", "num-traits", "once_cell",
+    "parquet", "proc-macro2", "quote", "seq-macro", "serde", "serde_core", "serde_derive", "serde_json",
+    "shim-config", "syn", "trace-format", "twox-hash", "unicode-ident", "zerocopy", "zerocopy-derive", "zmij",
+];
+
+#[test]
+fn the_library_is_made_of_known_crates() {
+    const TEST: &str = "the_library_is_made_of_known_crates";
+    let mut command = Command::new(env!("CARGO"));
+    command.args([
+        "tree",
+        "-p",
+        "cupti-shim",
+        "-e",
+        "normal",
+        "--offline",
+        "--locked",
+        "--prefix",
+        "none",
+        "--format",
+        "{p}",
+    ]);
+    let output = command.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("cargo");
+    if !output.status.success() {
+        return skip(TEST, &format!("cargo tree: {}", String::from_utf8_lossy(&output.stderr).trim()));
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let found: BTreeSet<&str> = text.lines().filter_map(|line| line.split(' ').next()).collect();
+    let unknown: Vec<&&str> = found.iter().filter(|name| !name.is_empty() && !CRATES.contains(name)).collect();
+    assert!(
+        unknown.is_empty(),
+        "{unknown:?}: in other people's programs now; add them to the list if that is meant"
+    );
+    assert!(found.contains("parquet") && found.contains("shim-config"), "{text}");
+    for forbidden in ["polars", "tokio", "rayon", "clap", "anyhow", "log", "tracing"] {
+        assert!(!found.contains(forbidden), "{forbidden}");
+    }
+}
