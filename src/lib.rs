@@ -2,9 +2,10 @@
 //!
 //! Data flows one way, and every module is one station:
 //!
-//! 1. **Collecting.** `libgpuprof.so` (crate `cupti-shim`, with the next release) hears from CUPTI what the GPU did
-//!    and appends frames to a `NAME.gpuprof` file. The file is the contract between the two programs: crate
-//!    [`trace_format`], whose registry says what every table and column means.
+//! 1. **Collecting.** [`launch`] starts a program with `libgpuprof.so` (crate `cupti-shim`) inside, which hears from
+//!    CUPTI what the GPU did and appends frames to a `NAME.gpuprof` file. The file is the contract between the two
+//!    programs: crate [`trace_format`], whose registry says what every table and column means. What both must agree on
+//!    beside it is in crate [`shim_config`]; [`doctor`] says why a machine cannot record.
 //! 2. **Opening.** [`trace::frames::Frames::open`] takes files, folders and globs. Native files
 //!    ([`trace::native`]) are decoded frame by frame when somebody asks; every other format has an importer in
 //!    [`import`] that pushes typed rows into a [`trace::sink::Sink`]. Content decides which one, never the name.

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let cli = Cli::parse();
     match run(cli) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(ended) => ended.leave(),
         Err(error) => {
             // A reader that closes the pipe early (`| head`) has what it wanted.
             if error.is_closed_pipe() {

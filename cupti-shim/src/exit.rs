@@ -134,7 +134,9 @@ fn flush_and_write(session: &'static Session, is_last: bool) {
     }
     if let Some((cause, detail)) = cause {
         let colon = if detail.is_empty() { "" } else { ": " };
-        log::line(1, format_args!("nothing was recorded: {cause}{colon}{detail}; {}", cause.remedy()));
+        // Under `gpuprof record` the launcher says it, once for all processes.
+        let verbosity = if session.settings.seen.is_some() { 2 } else { 1 };
+        log::line(verbosity, format_args!("nothing was recorded: {cause}{colon}{detail}; {}", cause.remedy()));
         load::note_seen(session.loaded, true, session.trace_path(), Some(cause), Some(detail.into_bytes()));
     }
 }

@@ -127,7 +127,11 @@ pub fn attach() {
         return;
     }
     let loaded = load::loaded();
-    if loaded.settings.disable || loaded.inert.is_some() {
+    if loaded.settings.disable {
+        return;
+    }
+    if loaded.inert.is_some() {
+        load::note_seen(loaded, true, None, loaded.inert.clone(), None);
         return;
     }
     sys::remember_affinity();

@@ -45,13 +45,14 @@ enum Command {
 ///
 /// # Errors
 /// Whatever keeps the command from its answer; `main` prints it and picks the exit status.
-pub fn run(cli: Cli) -> Result<()> {
+pub fn run(cli: Cli) -> Result<Ended> {
     match cli.command {
         // As the program ended, so do we.
-        Command::Record(args) => record::run(&args).map(Ended::leave),
+        Command::Record(args) => return record::run(&args),
         Command::Report(args) => report::run(args),
         Command::Info(args) => info::run(&args),
         Command::Doctor(args) => doctor::run(args),
         Command::PreloadPath(args) => preload_path::run(&args),
-    }
+    }?;
+    Ok(Ended::Exited(0))
 }

@@ -58,7 +58,9 @@ pub fn run(args: &Args) -> Result<Ended> {
     }
     let (settings, problems) = from_env(environment.pairs());
     for problem in &problems {
-        say(&problem.to_string());
+        if settings.verbose > 0 {
+            say(&problem.to_string());
+        }
         // Said once, here, and not by every process. What nobody knows stays: it may be the program's own.
         if shim_config::VARIABLES.iter().any(|variable| variable.name == problem.variable) {
             environment.remove(&problem.variable);

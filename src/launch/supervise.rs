@@ -13,6 +13,7 @@ use std::ffi::{CString, OsString, c_char};
 use std::io;
 use std::os::fd::AsRawFd as _;
 use std::os::unix::ffi::OsStrExt as _;
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 /// How the program ended.
@@ -25,11 +26,11 @@ pub enum Ended {
 }
 
 impl Ended {
-    /// Ends this process in the same way: whoever waits for us sees what they would have seen of the program.
-    pub fn leave(self) {
+    /// Ends this process in the same way: whoever waits for us sees what they would have seen of the program. Only for
+    /// `main`; returns the status to return where the program ended with one.
+    pub fn leave(self) -> ExitCode {
         match self {
-            Ended::Exited(0) => {}
-            Ended::Exited(status) => end(status),
+            Ended::Exited(status) => ExitCode::from(status as u8),
             Ended::Signalled(signal) => {
                 // SAFETY: plain numbers; the limit is ours. The program has dumped its core, ours would replace it.
                 unsafe {
@@ -43,17 +44,10 @@ impl Ended {
                     libc::kill(libc::getpid(), signal);
                 }
                 // PID 1 of a container cannot be killed: then as shells say it.
-                end(128 + signal);
+                ExitCode::from((128 + signal) as u8)
             }
         }
     }
-}
-
-/// Ends this process. Nothing of ours is left to be written: stderr is not buffered, and the program's output is its
-/// own.
-fn end(status: i32) {
-    // SAFETY: it takes a number.
-    unsafe { libc::_exit(status) }
 }
 
 /// What kept the program from starting: the error of `exec`.

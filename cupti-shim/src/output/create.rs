@@ -3,16 +3,19 @@
 use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::{CreateError, HeaderProgress, LOWEST_FD, Name, Stage, TraceFile, c_path};
+use super::{CreateError, DescriptorTaken, HeaderProgress, LOWEST_FD, Name, Stage, TraceFile, c_path};
 use crate::log::identity;
 
 /// Names tried after the wanted one. Ranks that start at the same moment take a few; more means that something else
 /// is wrong.
 const MOST_SUFFIXES: u32 = 9_999;
+/// Tries to get a descriptor out of the way of a program that closes all of them at the same moment.
+const MOST_TRIES: u32 = 4;
 
 /// Opens a file for `path`. Nothing is visible under that name yet. `unnamed`: try a file without any name first.
 pub(super) fn open(path: &Path, unnamed: bool) -> Result<TraceFile, CreateError> {
@@ -27,21 +30,49 @@ pub(super) fn open(path: &Path, unnamed: bool) -> Result<TraceFile, CreateError>
     }
     let folders = std::fs::create_dir_all(folder);
     let temporary = || {
-        open_temporary(path).map_err(|e| match (folders, e.raw_os_error()) {
-            (Err(why), Some(libc::ENOENT)) => error(why),
+        open_temporary(path).map_err(|e| match (folders.as_ref(), e.raw_os_error()) {
+            (Err(why), Some(libc::ENOENT)) => error(io::Error::new(why.kind(), why.to_string())),
             _ => error(e),
         })
     };
-    let (fd, stage) = match unnamed.then(|| open_unnamed(folder)) {
-        Some(Ok(fd)) => (fd, Stage::Unnamed),
-        // File systems without unnamed files (NFS, FUSE, old overlays) say so in many ways; the other way in finds
-        // the real reason, if there is one.
-        _ => (temporary()?, Stage::Temporary),
+    for _ in 0..MOST_TRIES {
+        let (fd, stage) = match unnamed.then(|| open_unnamed(folder)) {
+            Some(Ok(fd)) => (fd, Stage::Unnamed),
+            // File systems without unnamed files (NFS, FUSE, old overlays) say so in many ways; the other way in
+            // finds the real reason, if there is one.
+            _ => (temporary()?, Stage::Temporary),
+        };
+        let moved = away_from_the_program(fd);
+        if let Some(identity) = ours(moved, stage, path) {
+            let name = Rc::new(Name { path: RefCell::new(path.to_owned()), stage: Cell::new(stage) });
+            return Ok(TraceFile { fd: moved, identity, name, header: HeaderProgress::default() });
+        }
+        // The program closed all descriptors just now, and has opened a file of its own under the number of ours.
+        if moved != fd {
+            // SAFETY: our own copy of its descriptor.
+            unsafe { libc::close(moved) };
+        }
+    }
+    Err(error(io::Error::other(DescriptorTaken)))
+}
+
+/// Device and inode of the new, empty file behind `fd`; none if it is another one.
+fn ours(fd: i32, stage: Stage, path: &Path) -> Option<(u64, u64)> {
+    let (mut behind, mut named) = (MaybeUninit::<libc::stat>::zeroed(), MaybeUninit::<libc::stat>::zeroed());
+    // SAFETY: both are writable; all zeros is a valid value.
+    let behind = unsafe { (libc::fstat(fd, behind.as_mut_ptr()) == 0).then(|| behind.assume_init())? };
+    let is_ours = match stage {
+        // Files that a program opens have names.
+        Stage::Unnamed => behind.st_nlink == 0 && behind.st_size == 0,
+        _ => {
+            let hidden = temporary_path(path)?;
+            // SAFETY: a terminated path, and as above.
+            let named =
+                unsafe { (libc::lstat(hidden.as_ptr(), named.as_mut_ptr()) == 0).then(|| named.assume_init())? };
+            (named.st_dev, named.st_ino) == (behind.st_dev, behind.st_ino)
+        }
     };
-    let fd = away_from_the_program(fd);
-    let Some(identity) = identity(fd) else { return Err(error(io::Error::last_os_error())) };
-    let name = Rc::new(Name { path: RefCell::new(path.to_owned()), stage: Cell::new(stage) });
-    Ok(TraceFile { fd, identity, name, header: HeaderProgress::default() })
+    is_ours.then_some((behind.st_dev, behind.st_ino))
 }
 
 fn open_at(path: &CStr, flags: i32) -> io::Result<i32> {
@@ -109,8 +140,10 @@ fn away_from_the_program(fd: i32) -> i32 {
         // SAFETY: takes numbers only.
         let moved = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, lowest) };
         if moved >= 0 {
-            // SAFETY: ours, and not needed any more.
-            unsafe { libc::close(fd) };
+            if identity(fd) == identity(moved) {
+                // SAFETY: ours, and not needed any more.
+                unsafe { libc::close(fd) };
+            }
             return moved;
         }
         // All above are taken.

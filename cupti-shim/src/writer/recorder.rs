@@ -337,8 +337,8 @@ where
             match named {
                 Named::Thread(row) => self.meta.threads.push(row),
                 Named::Category(row) => self.meta.notes.push(row),
-                // A handle of the program; CUPTI's own records name objects by the ids that other rows use.
-                Named::Object { .. } => {}
+                // Other rows know the object by CUPTI's id, which nobody has asked CUPTI for yet; the note tells a person.
+                Named::Object { note, .. } => self.meta.notes.push(note),
             }
         }
         if self.range_rows.len() >= FRAME_ROWS {

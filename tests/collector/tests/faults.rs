@@ -87,6 +87,8 @@ fn fails(failure: Failure) {
     let is_vital = match function {
         // Records cannot be read by a walker that never answers; one refusal is asked again.
         "cuptiActivityGetNextRecord" => calls.ends_with('+'),
+        // The second call is for the end of cuInit, which only helps; the fifth and later ones are heartbeats.
+        "cuptiEnableCallback" => !matches!(calls, "2" | "7"),
         _ => VITAL.contains(&function),
     };
     if is_vital && failed {
@@ -115,7 +117,7 @@ fn whatever_cupti_function_fails_with_whatever_code_the_program_is_as_ever_and_t
 }
 
 #[test]
-#[ignore = "3,000 runs: for whoever changes how the collector calls CUPTI"]
+#[ignore = "4,590 runs, 4 minutes: for whoever changes how the collector calls CUPTI"]
 fn the_whole_matrix_of_failures() {
     in_parallel(matrix(&["1", "1+", "2", "3", "3+", "7"], 1), 4, fails);
 }
