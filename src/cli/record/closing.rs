@@ -5,7 +5,7 @@ use super::place::Place;
 use crate::launch::program::quoted;
 use shim_config::Cause;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The lines.
 pub fn lines(outcome: &Outcome, place: &Place) -> [String; 3] {
@@ -97,9 +97,9 @@ fn report(outcome: &Outcome, place: &Place) -> String {
 }
 
 /// Relative to the current folder, if it lies there.
-fn as_typed(path: &PathBuf) -> PathBuf {
+fn as_typed(path: &Path) -> PathBuf {
     let here = std::env::current_dir().ok();
-    here.and_then(|here| path.strip_prefix(here).ok().map(PathBuf::from)).unwrap_or_else(|| path.clone())
+    here.and_then(|here| path.strip_prefix(here).ok().map(PathBuf::from)).unwrap_or_else(|| path.to_owned())
 }
 
 /// `1 kernel`, `12,345 kernels`.
