@@ -2,7 +2,7 @@
 //!
 //! It gets our descriptors, signal mask and signal dispositions as we were started with them, stays in our process
 //! group, and keeps the terminal. We wait for it alone, pass on the signals that were sent to us alone
-//! ([`super::witness`]), stop and continue with it, and end as it ended. As PID 1 of a container we also reap what
+//! (`witness`), stop and continue with it, and end as it ended. As PID 1 of a container we also reap what
 //! nobody else does.
 //!
 //! All signals are blocked and taken one by one, so there is no signal handler.
