@@ -4,6 +4,9 @@
 //! subscriber slot, and switches on what the capture mode asks for. Threads and the file come with the first context,
 //! in [`Session::start`], so that launchers which only ask whether there is a GPU leave nothing behind.
 
+mod attach;
+mod callbacks;
+
 use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -14,11 +17,9 @@ use cupti_sys::{
     CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER,
     CUPTI_ACTIVITY_KIND_CONTEXT, CUPTI_ACTIVITY_KIND_DEVICE, CUPTI_ACTIVITY_KIND_DRIVER,
     CUPTI_ACTIVITY_KIND_GRAPH_TRACE, CUPTI_ACTIVITY_KIND_NAME, CUPTI_ACTIVITY_KIND_RUNTIME,
-    CUPTI_ACTIVITY_KIND_STREAM, CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, CUPTI_API_ENTER, CUPTI_API_EXIT,
-    CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
-    CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, CUpti_CallbackData, cbid,
+    CUPTI_ACTIVITY_KIND_STREAM, CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, CUPTI_CB_DOMAIN_DRIVER_API,
+    CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, cbid,
 };
-use shim_config::find::{self, Facts};
 use shim_config::{Cause, Graph, Prepare, Settings};
 
 use crate::cupti::{Cupti, CuptiError, Subscriber};
@@ -27,7 +28,11 @@ use crate::gate::GATE;
 use crate::load::{self, Loaded};
 use crate::strides::Strides;
 use crate::writer::{self, Shared};
-use crate::{chatter, exit, flush, guard, log, nvtx, process, sys};
+use crate::{chatter, exit, flush, log, process, sys};
+use attach::measure;
+use callbacks::{buffer_completed, buffer_requested};
+
+pub use attach::{arm, attach, fail, holder};
 
 /// Kinds that are on from the start whatever the gate does: they are few, and never come when switched on later.
 const DEFINING_KINDS: [u32; 4] =
@@ -110,180 +115,6 @@ pub fn current() -> Option<&'static Session> {
     }
     // SAFETY: set once from a leaked box.
     unsafe { SESSION.load(Ordering::Acquire).as_ref() }
-}
-
-/// Says once why nothing will be recorded, and keeps it for the file and the list of processes.
-pub fn fail(loaded: &Loaded, cause: Cause, detail: String) {
-    let remedy = cause.remedy();
-    let (colon, semicolon) = (if detail.is_empty() { "" } else { ": " }, if remedy.is_empty() { "" } else { "; " });
-    log::line(1, format_args!("nothing is recorded: {cause}{colon}{detail}{semicolon}{remedy}"));
-    load::note_seen(loaded, true, None, Some(cause.clone()), Some(detail.clone().into_bytes()));
-    *FAILURE.lock().unwrap_or_else(PoisonError::into_inner) = Some((cause, detail));
-}
-
-/// Begins the recording of this process. Called by the driver inside the first `cuInit`.
-pub fn attach() {
-    if load::is_privileged() || sys::is_owner() && !SESSION.load(Ordering::Acquire).is_null() {
-        return;
-    }
-    let loaded = load::loaded();
-    if loaded.settings.disable {
-        return;
-    }
-    if loaded.inert.is_some() {
-        load::note_seen(loaded, true, None, loaded.inert.clone(), None);
-        return;
-    }
-    sys::remember_affinity();
-    if !arm() {
-        return;
-    }
-    for problem in &loaded.problems {
-        log::line(1, format_args!("{problem}"));
-    }
-    exit::register();
-    let settings = &loaded.settings;
-    let (cupti, subscriber) = match choose(loaded) {
-        Ok(chosen) => chosen,
-        Err((cause, detail)) => return fail(loaded, cause, detail),
-    };
-    let session = match Session::new(loaded, cupti, subscriber) {
-        Ok(session) => session,
-        Err(cause) => return fail(loaded, cause, String::new()),
-    };
-    let session: &'static Session = Box::leak(Box::new(session));
-    SESSION.store(std::ptr::from_ref(session).cast_mut(), Ordering::Release);
-    if let Err(cause) = session.begin() {
-        // Without a session every entry does nothing from here on; the slot is free for the program's own tools.
-        SESSION.store(std::ptr::null_mut(), Ordering::Release);
-        session.cupti.unsubscribe(session.subscriber.load(Ordering::Relaxed));
-        return fail(loaded, cause, session.cupti.path.display().to_string());
-    }
-    load::note_seen(loaded, true, None, None, None);
-    log::line(
-        2,
-        format_args!(
-            "recording with {} (version {}), capture {}",
-            session.cupti.path.display(),
-            session.cupti_version,
-            settings.capture
-        ),
-    );
-}
-
-/// Makes this process the recorded one; a child of a recorded process begins anew. False: it cannot be done.
-pub fn arm() -> bool {
-    /// Whether this memory has belonged to a recorded process: then what it holds is a parent's.
-    static USED: AtomicBool = AtomicBool::new(false);
-    sys::claim(|| {
-        if !USED.swap(true, Ordering::AcqRel) {
-            // SAFETY: the handler only stores a number.
-            unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
-            return true;
-        }
-        SESSION.store(std::ptr::null_mut(), Ordering::Release);
-        exit::reset();
-        nvtx::start_over();
-        writer::renew();
-        GATE.reset()
-    })
-}
-
-extern "C" fn in_child() {
-    // Kernels before 4.14 do not empty the page for us.
-    sys::disown();
-}
-
-impl From<CuptiError> for Cause {
-    fn from(error: CuptiError) -> Cause {
-        Cause::CuptiError { code: error.code, function: error.function.into() }
-    }
-}
-
-/// Loads the first libcupti that this driver accepts.
-fn choose(loaded: &Loaded) -> Result<(Cupti, Subscriber), (Cause, String)> {
-    let environment = loaded.environment.iter().map(|(n, v)| (n.as_slice(), v.as_slice()));
-    let found = find::search(&Facts::with_env(environment));
-    let mut refused: Option<(CuptiError, PathBuf)> = None;
-    let mut reasons = Vec::new();
-    let mut tried: Vec<String> = Vec::new();
-    for candidate in &found.candidates {
-        // A second file under a name that is mapped already would be another library than the program gets.
-        if candidate.soname.as_ref().is_some_and(|s| tried.contains(s)) {
-            continue;
-        }
-        let cupti = match Cupti::load(&candidate.path) {
-            Ok(cupti) => cupti,
-            Err(why) => {
-                reasons.push(format!("{}: {why}", candidate.path.display()));
-                continue;
-            }
-        };
-        tried.extend(candidate.soname.clone());
-        // The first call of all: before it, a library that was taken by another tool must not be touched.
-        match cupti.subscribe(on_callback) {
-            Ok(subscriber) => return Ok((cupti, subscriber)),
-            Err(error) => {
-                log::line(2, format_args!("{}: {error}", cupti.path.display()));
-                let taken = error.code == cupti_sys::CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
-                refused = Some((error, cupti.path.clone()));
-                if taken {
-                    break;
-                }
-            }
-        }
-    }
-    match refused {
-        Some((error, path)) => {
-            let mut detail = path.display().to_string();
-            if let Some(holder) = holder() {
-                detail.push_str(&format!(" (likely held by {holder})"));
-            }
-            Err((error.into(), detail))
-        }
-        None => Err((Cause::CuptiNotFound, reasons.join("; "))),
-    }
-}
-
-/// Libraries whose purpose is CUPTI, by the beginning of their file names.
-const HOLDERS: &[&str] = &[
-    "libkineto",
-    "libproton",
-    "libToolsInjection",
-    "libsanitizer-collection",
-    "libcudadebugger",
-    "libTreeLauncher",
-    "libonnxruntime_providers_cuda",
-    "libxla",
-    "libtorch_cpu",
-];
-
-/// The mapped library that most likely uses CUPTI itself.
-pub fn holder() -> Option<String> {
-    // Without the environment: other threads may be changing it.
-    let files = Facts::with_env(std::iter::empty()).mapped;
-    HOLDERS.iter().find_map(|beginning| {
-        let name = |p: &PathBuf| p.file_name().map(|n| n.to_string_lossy().into_owned());
-        files.iter().filter_map(name).find(|n| n.starts_with(beginning))
-    })
-}
-
-/// The sizes of this library's records. Errors: it does not say that of kernels, so nothing could be read.
-fn measure(cupti: &Cupti, settings: &Settings) -> Result<Strides, CuptiError> {
-    let mut strides = Strides::probe(cupti.walker());
-    if settings.kinds.iter().any(|kind| strides.of(kind) == 0) {
-        // Rather ask twice than lose what lies behind a record of unknown size.
-        strides = Strides::probe(cupti.walker());
-    }
-    let kernel = cupti_sys::CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
-    if strides.of(kernel) != 0 {
-        return Ok(strides);
-    }
-    let (mut page, mut record) = ([u64::from(kernel); 512], std::ptr::null_mut());
-    // SAFETY: as in the probe: the buffer is as long as is said, and the walker keeps nothing.
-    let code = unsafe { (cupti.walker())(page.as_mut_ptr().cast(), size_of_val(&page), &mut record) };
-    let code = if code == 0 { cupti_sys::CUPTI_ERROR_INVALID_KIND } else { code };
-    Err(CuptiError { function: "cuptiActivityGetNextRecord", code })
 }
 
 impl Session {
@@ -538,65 +369,4 @@ impl Session {
         *self.trace.lock().unwrap_or_else(PoisonError::into_inner) = Some(path.to_path_buf());
         load::note_seen(self.loaded, true, Some(path.as_os_str().as_bytes().to_vec()), None, None);
     }
-}
-
-/// CUPTI's callback: API calls that the gate listens to, contexts.
-unsafe extern "C" fn on_callback(_user: *mut c_void, domain: u32, id: u32, data: *const c_void) {
-    guard("a CUPTI callback", || {
-        let Some(session) = current() else { return };
-        match domain {
-            CUPTI_CB_DOMAIN_DRIVER_API if !data.is_null() => {
-                // SAFETY: this domain's data is a CUpti_CallbackData, the same in all versions; unaligned is allowed.
-                let call = unsafe { data.cast::<CUpti_CallbackData>().read_unaligned() };
-                let (site, correlation) = (call.callbackSite, call.correlationId);
-                match id {
-                    cbid::driver::PROFILER_START if site == CUPTI_API_EXIT => {
-                        GATE.profiler_start(session, correlation);
-                    }
-                    cbid::driver::PROFILER_STOP if site == CUPTI_API_ENTER => {
-                        GATE.profiler_stop(session, correlation);
-                    }
-                    CBID_DEVICE_GET_COUNT
-                        if site == CUPTI_API_ENTER
-                            && session.probe_thread.load(Ordering::Acquire) == sys::gettid() =>
-                    {
-                        session.probe_id.store(correlation, Ordering::Release);
-                    }
-                    _ => {}
-                }
-            }
-            CUPTI_CB_DOMAIN_RESOURCE if id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED => {
-                session.contexts.fetch_add(1, Ordering::Relaxed);
-                session.start();
-            }
-            CUPTI_CB_DOMAIN_RESOURCE if id == CUPTI_CBID_RESOURCE_CU_INIT_FINISHED => session.driver_is_ready(),
-            _ => {}
-        }
-    });
-}
-
-/// CUPTI wants a buffer.
-unsafe extern "C" fn buffer_requested(buffer: *mut *mut u8, size: *mut usize, most: *mut usize) {
-    // Whatever happened to us: before 12.9 CUPTI may crash on no buffer, so it gets one as long as there are any.
-    // Nothing in here can panic: no index, no arithmetic that overflows, no allocation that fails loudly.
-    let (ptr, bytes) = if sys::is_ours() { writer::shared().request() } else { (std::ptr::null_mut(), 0) };
-    // SAFETY: CUPTI's own out pointers.
-    unsafe {
-        *buffer = ptr;
-        *size = bytes;
-        *most = 0;
-    }
-}
-
-/// CUPTI gives a buffer back.
-unsafe extern "C" fn buffer_completed(_ctx: *mut c_void, _stream: u32, buffer: *mut u8, size: usize, valid: usize) {
-    guard("a completed buffer", || {
-        if buffer.is_null() {
-            return;
-        }
-        if let Some(session) = current() {
-            // SAFETY: CUPTI hands over `buffer`, of `size` bytes, for good; its first `valid` bytes are records.
-            unsafe { session.shared.complete(buffer, valid.min(size), &session.strides) };
-        }
-    });
 }
