@@ -21,7 +21,7 @@ int main(int c, char **v) {
   if (!strcmp(how, "quick_exit")) quick_exit(8);
   if (!strcmp(how, "abort")) abort();
   if (!strcmp(how, "TERM")) raise(SIGTERM);
-  if (!strcmp(how, "INT")) raise(SIGINT);
+  if (!strcmp(how, "INT")) { signal(SIGINT, SIG_DFL); raise(SIGINT); } /* a shell ignores it for what it runs in the background */
   if (!strcmp(how, "KILL")) raise(SIGKILL);
   if (!strcmp(how, "SEGV")) raise(SIGSEGV);
   if (!strcmp(how, "segv")) *(volatile int *)8 = 1;
