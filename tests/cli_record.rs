@@ -35,7 +35,22 @@ fn record(folder: &TempFolder, options: &[&str], program: &[&str]) -> Command {
     for name in FOREIGN {
         command.env_remove(name);
     }
+    default_signals(&mut command);
     command
+}
+
+/// A shell ignores SIGINT and SIGQUIT for what it runs in the background, these tests perhaps; what a program ignores
+/// its children do too.
+#[allow(unsafe_code, reason = "the only way to say how a child begins")]
+fn default_signals(command: &mut Command) {
+    // SAFETY: `signal` may be called between fork and exec.
+    unsafe {
+        command.pre_exec(|| {
+            libc::signal(libc::SIGINT, libc::SIG_DFL);
+            libc::signal(libc::SIGQUIT, libc::SIG_DFL);
+            Ok(())
+        });
+    }
 }
 
 fn recorded(folder: &TempFolder, options: &[&str], program: &[&str]) -> Answer {
@@ -122,6 +137,7 @@ fn the_program_starts_as_we_were_started() {
     let masks = |command: &mut Command| answer(command).stdout;
     let script = sh("grep -E '^(SigBlk|SigIgn):' /proc/self/status");
     let mut bare = Command::new(script[0]);
+    default_signals(&mut bare);
     assert_eq!(masks(&mut record(&folder, &[], &script)), masks(bare.args(&script[1..])));
 }
 
