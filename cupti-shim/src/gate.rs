@@ -262,6 +262,12 @@ impl Gate {
             state.idle_stops += 1;
             return;
         }
+        if let (Edge::Call(id), Some(window)) = (edge, state.windows.last_mut()) {
+            // Before the kinds are switched, which takes a while: other threads go on launching, and the writer must not
+            // take what they launch now for the window's. From here on it waits for the lock.
+            window.before = Some(id);
+            self.version.fetch_add(1, Ordering::Release);
+        }
         session.switch_api_kinds(false);
         let before = self.id_of(session, edge);
         if let Some(window) = state.windows.last_mut() {
