@@ -9,6 +9,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::sync::OnceLock;
 
+use shim_config::find::own_proc;
 use shim_config::seen::SeenLine;
 use shim_config::{Cause, Problem, Settings};
 
@@ -75,10 +76,13 @@ unsafe fn read(list: *const *mut c_char) -> Loaded {
     let pairs = environment.iter().map(|(n, v)| (n.as_slice(), v.as_slice()));
     let (settings, problems) = shim_config::from_env(pairs);
     log::set_verbosity(settings.verbose);
-    let exe = std::fs::read_link("/proc/self/exe").unwrap_or_default().into_os_string().into_vec();
+    let exe = std::fs::read_link(own_proc("exe")).unwrap_or_default().into_os_string().into_vec();
     let inert = (!settings.processes.wants(file_name(&exe))).then_some(Cause::NotChosen);
     // Read now: a program may give up the right to open files before it calls CUDA.
-    let cmdline = sys::read_file(c"/proc/self/cmdline").unwrap_or_default();
+    let cmdline = std::ffi::CString::new(own_proc("cmdline").into_os_string().into_vec())
+        .ok()
+        .and_then(|path| sys::read_file(&path))
+        .unwrap_or_default();
     let (path, start_unix_ns) = (own_path(), sys::realtime_ns());
     Loaded { settings, problems, environment, path, exe, cmdline, start_unix_ns, inert }
 }

@@ -20,7 +20,7 @@ pub mod facts;
 pub mod folder;
 pub mod python;
 
-pub use facts::Facts;
+pub use facts::{Facts, own_proc};
 use folder::{Library, version_of};
 use python::Python;
 use std::ffi::OsStr;

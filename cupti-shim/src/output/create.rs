@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 use super::{CreateError, DescriptorTaken, HeaderProgress, LOWEST_FD, Name, Stage, TraceFile, c_path};
 use crate::log::identity;
+use shim_config::find::own_proc;
 
 /// Names tried after the wanted one. Ranks that start at the same moment take a few; more means that something else
 /// is wrong.
@@ -101,7 +102,7 @@ fn open_unnamed(folder: &Path) -> io::Result<i32> {
 }
 
 fn proc_path(fd: i32) -> Option<CString> {
-    CString::new(format!("/proc/self/fd/{fd}")).ok()
+    c_path(&own_proc(&format!("fd/{fd}")))
 }
 
 /// `FOLDER/.NAME.PID.part`: hidden, and no other process's. The name is cut where it would become too long.

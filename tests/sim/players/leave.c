@@ -1,14 +1,21 @@
 /* leave HOW [KERNELS=1000] [MS=0]: launches KERNELS null kernels without a synchronise, waits MS, prints
  * {"kernels":…} and leaves in a certain way. Status where nothing ends it: return 5, exit 6, _exit 7, quick_exit 8.
  *   return exit _exit quick_exit abort pthread_exit TERM INT KILL SEGV segv reset sync running thread_exit
+ *   pthread_gone  the main thread ends by pthread_exit before another one uses CUDA for the first time
  *   loop   launches for ever, until something ends it        exec  becomes /bin/echo
  *   handler  has its own SIGTERM handler that exits with 9, raises SIGTERM */
 #include "mini.h"
 static void *leave_thread(void *p) { (void)p; exit(10); }
 static void *later(void *p) { (void)p; sleep_ms(100); OK(launch_null(0)); OK(cudaDeviceSynchronize()); return 0; }
+static long kernels;
+static void *all_of_it(void *p) {
+  (void)p; sleep_ms(100); OK(cudaFree(0)); for (long i = 0; i <= kernels; i++) OK(launch_null(0));
+  OK(cudaDeviceSynchronize()); return 0;
+}
 static void on_term(int s) { (void)s; _exit(9); }
 int main(int c, char **v) {
   const char *how = c > 1 ? v[1] : "return"; long n = c > 2 ? atol(v[2]) : 1000, ms = c > 3 ? atol(v[3]) : 0;
+  if (!strcmp(how, "pthread_gone")) { pthread_t t; kernels = n; pthread_create(&t, 0, all_of_it, 0); pthread_exit(0); }
   OK(cudaFree(0));
   for (long i = 0; i < n; i++) OK(launch_null(0));
   if (!strcmp(how, "running")) OK(launch_hang(0));

@@ -42,8 +42,17 @@ pub static VARIABLES: &[&str] = &[
     "PYTHONNOUSERSITE",
 ];
 
+/// `/proc/thread-self/ENTRY`. `/proc/self` is the main thread, and says nothing any more once that has ended by
+/// `pthread_exit` while others go on; kernels before 3.17 and some sandboxes know only that.
+pub fn own_proc(entry: &str) -> PathBuf {
+    let own = Path::new("/proc/thread-self");
+    // Asked by readlink, not by stat: sandboxes know the one from the loader, and may not know statx.
+    let own = if fs::read_link(own).is_ok() { own } else { Path::new("/proc/self") };
+    own.join(entry)
+}
+
 impl Facts {
-    /// The facts of the calling process. Reads `/proc/self`; allocates; takes no lock but the allocator's and, for
+    /// The facts of the calling process. Reads [`own_proc`]; allocates; takes no lock but the allocator's and, for
     /// the environment, that of Rust's own `std::env`.
     pub fn of_this_process() -> Facts {
         let env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
@@ -52,11 +61,11 @@ impl Facts {
 
     /// The facts of the calling process with these environment variables: the collector walks `environ` itself.
     pub fn with_env<'a>(vars: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> Facts {
-        let argv0 = fs::read("/proc/self/cmdline").unwrap_or_default();
+        let argv0 = fs::read(own_proc("cmdline")).unwrap_or_default();
         let argv0 = argv0.split(|&b| b == 0).next().unwrap_or_default().to_vec();
         Facts {
-            mapped: fs::read("/proc/self/maps").map(|maps| mapped_files(&maps)).unwrap_or_default(),
-            exe: fs::read_link("/proc/self/exe").unwrap_or_default(),
+            mapped: fs::read(own_proc("maps")).map(|maps| mapped_files(&maps)).unwrap_or_default(),
+            exe: fs::read_link(own_proc("exe")).unwrap_or_default(),
             argv0: OsString::from_vec(argv0),
             cwd: std::env::current_dir().unwrap_or_default(),
             root: PathBuf::from("/"),
