@@ -1,0 +1,148 @@
+// Decoding of tiles: LEB128 varints, column after column. Nothing here knows about drawing.
+
+/** An upper bound of what a varint can hold exactly as a double; larger values are read again as BigInt. */
+const EXACT = Number.MAX_SAFE_INTEGER;
+
+/** Reads unsigned LEB128 varints from `bytes`, one after the other. */
+class Varints {
+  constructor(bytes) {
+    this.bytes = bytes;
+    this.at = 0;
+  }
+
+  next() {
+    const bytes = this.bytes;
+    let byte = bytes[this.at++];
+    if (byte < 128) return byte;
+    let value = byte & 127;
+    let scale = 128;
+    do {
+      byte = bytes[this.at++];
+      value += (byte & 127) * scale;
+      scale *= 128;
+    } while (byte > 127);
+    return value;
+  }
+
+  nextExact() {
+    let value = 0n;
+    for (let shift = 0n; ; shift += 7n) {
+      const byte = this.bytes[this.at++];
+      value |= BigInt(byte & 127) << shift;
+      if (!(byte > 127)) return value;
+    }
+  }
+
+  /** Steps over `count` varints. */
+  skip(count) {
+    const bytes = this.bytes;
+    let at = this.at;
+    while (count > 0) if (bytes[at++] < 128) count--;
+    this.at = at;
+  }
+}
+
+/** A tile of records (level 0). A column is decoded when it is first asked for. */
+class Records {
+  constructor(bytes, columns, first) {
+    this.reader = new Varints(bytes);
+    this.columns = columns;
+    this.first = first;
+    this.count = this.reader.next();
+    this.offsets = [this.reader.at];
+    this.decoded = new Map();
+    this.start = this.column("start_ns") ?? new Float64Array(this.count);
+    this.duration = this.column("duration_ns") ?? new Float64Array(this.count);
+    this.name = this.column("name");
+    this.lane = this.column("lane");
+    // The furthest end of all records up to here: where a search for "what reaches into the view" may begin.
+    this.reach = new Float64Array(this.count);
+    let reach = 0;
+    for (let i = 0; i < this.count; i++) {
+      const end = this.start[i] + (this.duration[i] || 0);
+      if (end > reach) reach = end;
+      this.reach[i] = reach;
+    }
+  }
+
+  /** The values of a column (NaN: null), or undefined where the row has none of that name. */
+  column(name) {
+    let values = this.decoded.get(name);
+    if (values !== undefined) return values;
+    const index = this.columns.findIndex((c) => c.name === name);
+    if (index < 0) return undefined;
+    for (let i = this.offsets.length; i <= index; i++) {
+      this.reader.at = this.offsets[i - 1];
+      this.reader.skip(this.count);
+      this.offsets[i] = this.reader.at;
+    }
+    this.reader.at = this.offsets[index];
+    values = this.read(this.columns[index].encoding);
+    this.offsets[index + 1] ??= this.reader.at;
+    this.decoded.set(name, values);
+    return values;
+  }
+
+  read(encoding) {
+    const { reader, count } = this;
+    const values = new Float64Array(count);
+    const begin = reader.at;
+    let largest = 0;
+    for (let i = 0, before = 0; i < count; i++) {
+      let value = reader.next();
+      if (value > largest) largest = value;
+      if (encoding === "delta") value = before += value;
+      else if (encoding === "nullable") value = value === 0 ? NaN : value - 1;
+      else if (encoding === "signed") value = value % 2 === 1 ? -(value + 1) / 2 : value / 2;
+      values[i] = value;
+    }
+    if (largest <= EXACT) return values;
+    reader.at = begin;
+    return Array.from({ length: count }, () => {
+      const value = reader.nextExact();
+      if (encoding === "nullable") return value === 0n ? NaN : value - 1n;
+      if (encoding === "signed") return value & 1n ? -((value + 1n) >> 1n) : value >> 1n;
+      return value;
+    });
+  }
+}
+
+/** A tile of bins (level 1 and up). `bin[i]` counts from the start of the trace. */
+class Bins {
+  constructor(bytes, firstBin, isCounter) {
+    const reader = new Varints(bytes);
+    const count = reader.next();
+    const column = () => Float64Array.from({ length: count }, () => reader.next());
+    this.count = count;
+    this.bin = column();
+    for (let i = 0, before = firstBin; i < count; i++) before = this.bin[i] += before;
+    if (isCounter) {
+      this.value = column();
+      for (let i = 0; i < count; i++) {
+        const value = this.value[i];
+        this.value[i] = (value % 2 === 1 ? -(value + 1) / 2 : value / 2) / 1000;
+      }
+      return;
+    }
+    this.records = column();
+    this.busy = column();
+    this.longest = column();
+    this.longestDuration = column();
+    this.name = column();
+  }
+}
+
+/** Base64 to bytes, by the browser where it can. */
+function fromBase64(text) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+  const raw = atob(text);
+  const bytes = new Uint8Array(raw.length);
+  for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
+  return bytes;
+}
+
+/** Gunzips bytes. */
+async function gunzip(bytes) {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
