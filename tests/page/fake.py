@@ -21,6 +21,7 @@ SCRIPTS = ["decode", "source", "model", "draw", "overlay", "panel", "ui", "input
 PER_TILE = 4096
 PER_BINS = 1024
 FACTOR = 4
+TABLES = {"compute": "kernel", "memcpy": "memcpy", "memset": "memset", "runtime": "api", "nvtx": "range", "overhead": "overhead"}
 HOSTILE = ["</script><script>window.__hacked=1</script>", '"><img src=x onerror="window.__hacked=1">', "=cmd()|'/c calc'!A1",
            "two\nlines\ttab\x07bell", "x" * 65536, "'/*SCRIPT*/<!--META-->", "\u202egnp.exe", "not utf-8: \ufffd\ufffd"]
 
@@ -216,7 +217,7 @@ def invent(kernels, hostile):
     api["gpu_index"] = [None if i is None else place[row][i] for row, i in zip(api["gpu_row"], api["gpu_index"])]
     shapes = [{"grid": [g, 1, 1], "block": [256, 1, 1], "cluster": None, "registers": 32 + g, "static_smem_bytes": 0, "dynamic_smem_bytes": 1024 * g} for g in (108, 216, 432)]
     totals = {"kernel": len(rows[compute].start), "memcpy": sum(len(rows[c].start) for c in copies.values()), "memset": len(rows[memset].start),
-              "api": len(rows[runtime].start), "nvtx": len(rows[nvtx].start), "overhead": 1}
+              "api": len(rows[runtime].start), "range": len(rows[nvtx].start), "overhead": 1}
     return rows, names, shapes, totals, sorted(gaps, reverse=True)[:100], device, compute, queue
 
 
@@ -237,7 +238,7 @@ def build(kernels, hostile):
         for k, data in enumerate(zero):
             tiles[f"{i}/0/{k}"] = data
         top = 0
-        fact = {"id": i, "parent": row.parent, "kind": row.kind, "label": row.label, "lanes": row.lanes, "records": len(row.start), "color": row.color,
+        fact = {"id": i, "parent": row.parent, "kind": row.kind, "label": row.label, "lanes": row.lanes, "records": len(row.start), "color": row.color, **({"table": TABLES[row.kind]} if row.kind in TABLES else {}),
                 "columns": [{"name": "start_ns", "encoding": "delta"}, {"name": "duration_ns", "encoding": "nullable"}, {"name": "name", "encoding": "plain"}, {"name": "lane", "encoding": "plain"},
                             *({"name": name, "encoding": "nullable"} for name in row.more)] if row.start else [], "tile_spans": spans}
         if i == queue:
@@ -301,10 +302,13 @@ def main():
     arguments.add_argument("--records", type=int, default=20_000)
     arguments.add_argument("--hostile", action="store_true")
     arguments.add_argument("--served", metavar="DIR")
+    arguments.add_argument("--totals", metavar="FILE", help="write the records per table there")
     given = arguments.parse_args()
     meta, tiles = build(given.records, given.hostile)
     text = page(json.dumps(meta, separators=(",", ":")), base64.b64encode(gzip.compress(pack(tiles), 6)).decode(), "'none'")
     pathlib.Path(given.out).write_text(text, encoding="utf-8", errors="surrogatepass")
+    if given.totals:
+        pathlib.Path(given.totals).write_text(json.dumps(meta["totals"]))
     print(f"{given.out}: {sum(meta['totals'].values())} records, {len(text) >> 10} KiB")
     if given.served:
         folder = pathlib.Path(given.served)

@@ -240,6 +240,7 @@ class Painter {
     const bin = this.binNs(level);
     const scale = pixels / view.span;
     const marks = names.matches;
+    const colours = names.table(row);
     let records = 0;
     strip.clear();
     for (const tile of tiles) {
@@ -250,7 +251,7 @@ class Painter {
         records += tile.records[i];
         const left = (from - view.from) * scale;
         strip.add(left, left + bin * scale, tile.busy[i] / bin, tile.longestDuration[i] + 1,
-          names.pixel(row, tile.name[i]), marks && !marks[tile.name[i]] ? 1 : 0);
+          names.pixel(colours, row, tile.name[i]), marks && !marks[tile.name[i]] ? 1 : 0);
       }
     }
     return records;
@@ -263,6 +264,7 @@ class Painter {
     const scale = pixels / view.span;
     const lanes = Math.max(1, row.lanes);
     const marks = names.matches;
+    const colours = names.table(row);
     const gap = 3 * ratio;
     const first = row.y - top + 3;
     const tall = lanes === 1 ? row.height - 6 : row.laneHeight - (row.laneHeight > 5 ? 1 : 0);
@@ -283,7 +285,7 @@ class Painter {
         if (left + wide < 0) continue;
         const id = name ? name[i] : 0;
         const dim = marks && !marks[id] ? 1 : 0;
-        const pixel = names.pixel(row, id);
+        const pixel = names.pixel(colours, row, id);
         strip.add(wide >= gap ? left + 0.8 * ratio : left, left + wide, 1, wide + 0.001, pixel, dim);
         if (wide < 30 * ratio || tall < 10 || labels.length >= LABELS) continue;
         const begin = Math.max(left, 0) / ratio;
@@ -409,7 +411,7 @@ class Painter {
       g.fillRect(x, high - 7, 1, 6);
       const text = absolute ? timeText(t, 9) : `+${timeText(t - Math.floor(t / anchors) * anchors, 9)}`;
       const room = g.measureText(text).width;
-      if (x + 4 < free) continue;
+      if (x + 4 < free || x + 8 + room > this.width) continue;
       g.fillStyle = absolute ? this.colour.text : this.colour.faint;
       g.fillText(text, x + 4, high / 2 - 1);
       free = x + 4 + room + 10;

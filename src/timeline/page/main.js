@@ -337,7 +337,7 @@ class App {
         return app.painter.shown.map((row) => ({ id: row.id, kind: row.kind, label: row.label, y: row.y - app.painter.top, height: row.height, level: row.drawn?.level, count: row.count, records: row.records, lanes: row.lanes }));
       },
       get all() {
-        return app.rows.all.map((row) => ({ id: row.id, kind: row.kind, label: row.label, records: row.records, parent: row.parent, y: row.y, visible: row.visible, height: row.height }));
+        return app.rows.all.map((row) => ({ id: row.id, kind: row.kind, label: row.label, records: row.records, table: row.table, parent: row.parent, y: row.y, visible: row.visible, height: row.height }));
       },
       get totals() {
         return app.meta.totals;
@@ -352,6 +352,7 @@ class App {
       x: (ns) => app.painter.x(ns),
       headHeight: () => app.painter.headHeight,
       setView: (from, to) => app.setView(from, to),
+      statistics: (from, to) => app.source.select(from, to, new AbortController().signal),
       openAll: (open) => app.openAll(open),
       select: (row, index) => app.source.record(row, index).then((found) => app.select({ row: app.rows.byId.get(row), index, bin: false, ...found }, { move: true })),
     };

@@ -238,16 +238,21 @@ class Names {
     return (this.shorts[id] ??= shortName(this.text(id)));
   }
 
-  /** Red, green and blue as one number 0xBBGGRR, as a pixel has them. */
-  pixel(row, id) {
+  /** The colours of a row's kind by name id; -1 where not known yet. */
+  table(row) {
     const kind = row.color ?? row.kind;
-    let set = this.colours.get(kind);
-    if (!set) this.colours.set(kind, (set = new Int32Array(this.names.length).fill(-1)));
-    if (set[id] < 0) {
-      const rgb = parseInt(colourOf(kind, this.text(id)).slice(1), 16);
-      set[id] = ((rgb & 255) << 16) | (rgb & 0xff00) | (rgb >> 16);
+    let table = this.colours.get(kind);
+    if (!table) this.colours.set(kind, (table = new Int32Array(this.names.length).fill(-1)));
+    return table;
+  }
+
+  /** Red, green and blue as one number 0xBBGGRR, as a pixel has them. `table`: of the row. */
+  pixel(table, row, id) {
+    if (table[id] < 0) {
+      const rgb = parseInt(colourOf(row.color ?? row.kind, this.text(id)).slice(1), 16);
+      table[id] = ((rgb & 255) << 16) | (rgb & 0xff00) | (rgb >> 16);
     }
-    return set[id];
+    return table[id];
   }
 
   /** Names that a search found stay bright; `null` ends it. */
