@@ -272,11 +272,13 @@ def build(kernels, hostile):
 
 def pack(tiles):
     directory, at = {}, 0
-    for key, data in tiles.items():
-        directory[key] = [at, len(data)]
-        at += len(data)
+    # Coarse levels first: the page draws while it unpacks.
+    order = sorted(tiles, key=lambda key: -(int(key.split("/")[1])))
+    for key in order:
+        directory[key] = [at, len(tiles[key])]
+        at += len(tiles[key])
     head = json.dumps(directory, separators=(",", ":")).encode()
-    return len(head).to_bytes(4, "little") + head + b"".join(tiles.values())
+    return len(head).to_bytes(4, "little") + head + b"".join(tiles[key] for key in order)
 
 
 def page(meta_json, tiles_text, connect):

@@ -48,7 +48,7 @@ class Records {
     this.reader = new Varints(bytes);
     this.columns = columns;
     this.first = first;
-    this.count = this.reader.next();
+    this.count = bytes.length > 0 ? this.reader.next() : 0;
     this.offsets = [this.reader.at];
     this.decoded = new Map();
     this.start = this.column("start_ns") ?? new Float64Array(this.count);
@@ -111,7 +111,7 @@ class Records {
 class Bins {
   constructor(bytes, firstBin, isCounter) {
     const reader = new Varints(bytes);
-    const count = reader.next();
+    const count = bytes.length > 0 ? reader.next() : 0;
     const column = () => Float64Array.from({ length: count }, () => reader.next());
     this.count = count;
     this.bin = column();
@@ -141,8 +141,65 @@ function fromBase64(text) {
   return bytes;
 }
 
-/** Gunzips bytes. */
-async function gunzip(bytes) {
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+/** How many characters of base64 are decoded at a time; divisible by 4. */
+const CHUNK = 1 << 20;
+
+/** Bytes that arrive little by little out of gzip in base64. */
+class Unpacked {
+  constructor(text) {
+    // The last four bytes of gzip are the size of what it holds.
+    const end = fromBase64(text.slice(-8));
+    const size = new DataView(end.buffer, end.byteOffset + end.length - 4).getUint32(0, true);
+    this.bytes = new Uint8Array(size);
+    this.received = 0;
+    this.waiting = [];
+    this.onMore = () => {};
+    this.done = this.run(text);
+    // Whoever waits for bytes hears of a failure there.
+    this.done.catch((error) => {
+      this.error = error;
+      this.wake();
+    });
+  }
+
+  async run(text) {
+    const gzip = new DecompressionStream("gzip");
+    const writer = gzip.writable.getWriter();
+    const write = async () => {
+      for (let at = 0; at < text.length; at += CHUNK) await writer.write(fromBase64(text.slice(at, at + CHUNK)));
+      await writer.close();
+    };
+    const written = write();
+    written.catch(() => {});
+    const reader = gzip.readable.getReader();
+    for (let turn = performance.now(); ; ) {
+      const { value, done } = await reader.read();
+      if (done) break;
+      this.bytes.set(value, this.received);
+      this.received += value.length;
+      if (performance.now() - turn < 12) continue;
+      // Between two turns the browser may draw.
+      this.wake();
+      await new Promise((resume) => setTimeout(resume));
+      turn = performance.now();
+    }
+    await written;
+    if (this.received !== this.bytes.length) throw new Error("the trace data in this page is cut short");
+    this.wake();
+  }
+
+  wake() {
+    const due = this.waiting.filter((wait) => this.error || wait.end <= this.received);
+    this.waiting = this.waiting.filter((wait) => !due.includes(wait));
+    for (const wait of due) this.error ? wait.reject(this.error) : wait.resolve();
+    this.onMore();
+  }
+
+  /** Waits until the bytes up to `end` are there. */
+  until(end) {
+    if (this.error) return Promise.reject(this.error);
+    if (end <= this.received) return Promise.resolve();
+    if (end > this.bytes.length) return Promise.reject(new Error("the trace data in this page is damaged"));
+    return new Promise((resolve, reject) => this.waiting.push({ end, resolve, reject }));
+  }
 }

@@ -155,7 +155,7 @@ class Painter {
     const tiles = this.tilesAt(row, level, from, to, (...key) => this.source.tile(...key));
     if (!tiles.includes(null)) return { level, tiles, whole: true };
     for (let coarse = level + 1; coarse <= row.levels; coarse++) {
-      const other = this.tilesAt(row, coarse, from, to, (...key) => this.source.peek(...key));
+      const other = this.tilesAt(row, coarse, from, to, (...key) => this.source.spare(...key));
       if (!other.includes(null)) return { level: coarse, tiles: other, whole: false };
     }
     return { level, tiles: tiles.filter(Boolean), whole: false };

@@ -71,18 +71,24 @@ class Source {
 
 /** Tiles that came with the page. */
 class InlineSource extends Source {
+  /** The tiles come out of their packing while the page is already drawn: the coarse levels come first. */
   static async open(meta, element) {
-    const bytes = await gunzip(fromBase64(element.textContent.trim()));
+    const data = new Unpacked(element.textContent.trim());
     element.remove();
-    return new InlineSource(meta, bytes);
+    await data.until(4);
+    const begin = 4 + new DataView(data.bytes.buffer).getUint32(0, true);
+    await data.until(begin);
+    return new InlineSource(meta, data, begin);
   }
 
-  constructor(meta, pack) {
+  constructor(meta, data, begin) {
     super(meta);
-    const length = new DataView(pack.buffer, pack.byteOffset).getUint32(0, true);
-    this.directory = JSON.parse(new TextDecoder().decode(pack.subarray(4, 4 + length)));
-    this.data = pack.subarray(4 + length);
+    this.data = data;
+    this.begin = begin;
+    this.directory = JSON.parse(new TextDecoder().decode(data.bytes.subarray(4, begin)));
     this.spent = 0;
+    this.data.onMore = () => this.onTile();
+    this.data.done.catch((error) => this.onError(error));
   }
 
   beginFrame() {
@@ -97,26 +103,37 @@ class InlineSource extends Source {
   tile(row, level, index) {
     const cached = this.peek(row, level, index);
     if (cached) return cached;
+    const place = this.place(row, level, index);
+    if (place.end > this.data.received) return null;
     if (this.spent > DECODE_MS) {
       this.missed = true;
       return null;
     }
     const begin = performance.now();
-    const tile = this.fresh(row, level, index);
-    if (tile) this.cache.put(`${row}/${level}/${index}`, tile);
+    const tile = this.decode(row, level, index, this.data.bytes.subarray(place.begin, place.end));
+    this.cache.put(`${row}/${level}/${index}`, tile);
     this.spent += performance.now() - begin;
     return tile;
   }
 
-  /** Decodes a tile without keeping it. A tile that is not in the page is empty. */
-  fresh(row, level, index) {
+  /** A tile to show in place of a finer one: whatever has been unpacked. */
+  spare(row, level, index) {
+    return this.tile(row, level, index);
+  }
+
+  /** Where a tile's bytes are. One that is not in the page is empty: no bytes, which decode as none. */
+  place(row, level, index) {
     const place = this.directory[`${row}/${level}/${index}`];
-    const bytes = place ? this.data.subarray(place[0], place[0] + place[1]) : new Uint8Array(1);
-    return this.decode(row, level, index, bytes);
+    if (!place) return { begin: 0, end: 0 };
+    return { begin: this.begin + place[0], end: this.begin + place[0] + place[1] };
   }
 
   async load(row, level, index) {
-    return this.peek(row, level, index) ?? this.fresh(row, level, index);
+    const cached = this.peek(row, level, index);
+    if (cached) return cached;
+    const place = this.place(row, level, index);
+    await this.data.until(place.end);
+    return this.decode(row, level, index, this.data.bytes.subarray(place.begin, place.end));
   }
 
   /** Calls `each(row, tile)` for every record tile of `rows` that touches the span; yields to the browser now and then. */
@@ -125,7 +142,7 @@ class InlineSource extends Source {
     for (const row of rows) {
       for (let k = 0; k < row.tile_spans.length; k++) {
         if (row.tile_spans[k][0] >= to || row.tile_spans[k][1] < from) continue;
-        each(row, this.peek(row.id, 0, k) ?? this.fresh(row.id, 0, k));
+        each(row, await this.load(row.id, 0, k));
         if (performance.now() - begin < 10) continue;
         await new Promise((resume) => setTimeout(resume));
         if (signal.aborted) throw signal.reason;
@@ -254,6 +271,11 @@ class ServedSource extends Source {
     if (request) request.frame = this.frame;
     else this.wanted.push([row, level, index]);
     return null;
+  }
+
+  /** A tile to show in place of a finer one: what was fetched before, and always the one tile of the last level. */
+  spare(row, level, index) {
+    return level === this.rows.get(row).levels ? this.tile(row, level, index) : this.peek(row, level, index);
   }
 
   async load(row, level, index) {
