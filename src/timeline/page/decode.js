@@ -24,6 +24,24 @@ class Varints {
     return value;
   }
 
+  /** The next `count` varints. */
+  column(count) {
+    const { bytes } = this;
+    const values = new Float64Array(count);
+    let at = this.at;
+    for (let i = 0; i < count; i++) {
+      let byte = bytes[at++];
+      let value = byte & 127;
+      for (let scale = 128; byte > 127; scale *= 128) {
+        byte = bytes[at++];
+        value += (byte & 127) * scale;
+      }
+      values[i] = value;
+    }
+    this.at = at;
+    return values;
+  }
+
   nextExact() {
     let value = 0n;
     for (let shift = 0n; ; shift += 7n) {
@@ -85,17 +103,13 @@ class Records {
 
   read(encoding) {
     const { reader, count } = this;
-    const values = new Float64Array(count);
     const begin = reader.at;
+    const values = reader.column(count);
     let largest = 0;
-    for (let i = 0, before = 0; i < count; i++) {
-      let value = reader.next();
-      if (value > largest) largest = value;
-      if (encoding === "delta") value = before += value;
-      else if (encoding === "nullable") value = value === 0 ? NaN : value - 1;
-      else if (encoding === "signed") value = value % 2 === 1 ? -(value + 1) / 2 : value / 2;
-      values[i] = value;
-    }
+    for (let i = 0; i < count; i++) if (values[i] > largest) largest = values[i];
+    if (encoding === "delta") for (let i = 1; i < count; i++) values[i] += values[i - 1];
+    else if (encoding === "nullable") for (let i = 0; i < count; i++) values[i] = values[i] === 0 ? NaN : values[i] - 1;
+    else if (encoding === "signed") for (let i = 0; i < count; i++) values[i] = values[i] % 2 === 1 ? -(values[i] + 1) / 2 : values[i] / 2;
     if (largest <= EXACT) return values;
     reader.at = begin;
     return Array.from({ length: count }, () => {
@@ -112,23 +126,22 @@ class Bins {
   constructor(bytes, firstBin, isCounter) {
     const reader = new Varints(bytes);
     const count = bytes.length > 0 ? reader.next() : 0;
-    const column = () => Float64Array.from({ length: count }, () => reader.next());
     this.count = count;
-    this.bin = column();
+    this.bin = reader.column(count);
     for (let i = 0, before = firstBin; i < count; i++) before = this.bin[i] += before;
     if (isCounter) {
-      this.value = column();
+      this.value = reader.column(count);
       for (let i = 0; i < count; i++) {
         const value = this.value[i];
         this.value[i] = (value % 2 === 1 ? -(value + 1) / 2 : value / 2) / 1000;
       }
       return;
     }
-    this.records = column();
-    this.busy = column();
-    this.longest = column();
-    this.longestDuration = column();
-    this.name = column();
+    this.records = reader.column(count);
+    this.busy = reader.column(count);
+    this.longest = reader.column(count);
+    this.longestDuration = reader.column(count);
+    this.name = reader.column(count);
   }
 }
 

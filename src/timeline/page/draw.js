@@ -329,7 +329,7 @@ class Painter {
     if (wide === undefined) this.widths.set(id, (wide = g.measureText(text).width));
     if (wide <= room) return text;
     const fits = Math.floor((text.length * (room - 8)) / wide) - 1;
-    return fits < 2 ? "" : `${text.slice(0, fits)}…`;
+    return fits < 4 ? "" : `${text.slice(0, fits)}…`;
   }
 
   /** Headings (how busy what lies below is) and counters: an area over time. */
@@ -337,8 +337,8 @@ class Painter {
     const y = row.y - top;
     const counter = row.kind === "counter";
     const { cover } = this.strip;
-    row.count = counter ? 0 : this.sumBins(row, row.drawn, pixels);
-    if (counter) this.sumCounter(row, pixels);
+    row.count = counter ? this.sumCounter(row, pixels) : this.sumBins(row, row.drawn, pixels);
+    if (!counter && row.drawn.level === 1) this.sumBelow(row, pixels);
     const most = counter ? row.max || 1 : 1;
     const room = row.height - 5;
     const base = y + row.height - 2;
@@ -356,15 +356,28 @@ class Painter {
     area.lineTo(this.width, base);
     g.fillStyle = counter ? this.colour.counter : this.colour[row.kind === "process" || row.kind === "thread" ? "busyhost" : "busygpu"];
     g.fill(area);
-    if (!counter) return;
-    g.font = `10px ${FONT}`;
-    g.textBaseline = "top";
-    g.fillStyle = this.colour.faint;
-    const text = `max ${counterText(row, row.max)}`;
-    g.fillText(text, this.width - g.measureText(text).width - 6, y + 3);
   }
 
-  /** The mean of a counter per pixel, into the strip's coverage. */
+  /** How busy the records below a heading are, where pixels are finer than the finest bins and the records are there. */
+  sumBelow(row, pixels) {
+    const { strip, view } = this;
+    if (this.binNs(1) * pixels <= 2 * view.span) return;
+    const below = row.below ?? (row.below = countedRows(this.rows.all).filter((leaf) => isBelow(leaf, row)));
+    const tiles = below.flatMap((leaf) => this.tilesAt(leaf, 0, view.from, view.to, (...key) => this.source.tile(...key)));
+    if (tiles.includes(null)) return;
+    const scale = pixels / view.span;
+    strip.clear();
+    for (const { start, duration, reach, count } of tiles) {
+      const stop = lowerBound(start, view.to, count);
+      for (let i = lowerBound(reach, view.from, count); i < stop; i++) {
+        const left = (start[i] - view.from) * scale;
+        const wide = (duration[i] || 0) * scale;
+        if (left + wide >= 0) strip.add(left, left + wide, 1, 1, 0, 0);
+      }
+    }
+  }
+
+  /** The mean of a counter per pixel, into the strip's coverage. Returns 0: counters count no records. */
   sumCounter(row, pixels) {
     const { strip, view } = this;
     const bin = this.binNs(row.drawn.level);
@@ -382,6 +395,7 @@ class Painter {
         }
       }
     }
+    return 0;
   }
 
   /** The distance between ticks, and how far apart the labelled absolute times are where labels would be too long. */
@@ -468,6 +482,11 @@ class Painter {
     Object.assign(this.view, { from, to });
     return whole ? canvas : null;
   }
+}
+
+function isBelow(row, heading) {
+  while (row && row !== heading) row = row.up;
+  return row === heading;
 }
 
 /** A counter's value with its unit. */

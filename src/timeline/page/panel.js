@@ -210,7 +210,13 @@ class Panel {
     if (rows.length === 0) return [...head, ...this.empty("Nothing starts or runs in this span.")];
     const order = new Map(this.app.rows.all.map((row, i) => [row.id, i]));
     const shown = rows.filter((sum) => this.app.rows.byId.get(sum.row)?.kind !== "kernel").sort((a, b) => order.get(a.row) - order.get(b.row));
-    return [...head, ...shown.map((sum) => this.spanRow(sum, to - from))];
+    let group = null;
+    return [...head, ...shown.flatMap((sum) => {
+      const { up } = this.app.rows.byId.get(sum.row);
+      const title = up && up !== group ? [make("h3", { textContent: this.app.rows.path(up) })] : [];
+      group = up;
+      return [...title, this.spanRow(sum, to - from)];
+    })];
   }
 
   spanRow(sum, span) {
@@ -221,7 +227,7 @@ class Panel {
       make("tbody", {}, ...sum.names.map((name) => make("tr", {}, make("td", { className: "name", textContent: shortName(name.name), title: name.name.slice(0, 500) }),
         make("td", { textContent: grouped(String(name.count)) }), make("td", { textContent: timeText(name.total_ns) })))));
     return make("details", { open: sum.names.length > 0 && row.kind !== "stream" },
-      make("summary", {}, make("span", { className: "name", textContent: this.app.rows.path(row).split(" › ").slice(-2).join(" › ") }),
+      make("summary", {}, make("span", { className: "name", textContent: row.short }),
         make("span", { className: "note", textContent: `${grouped(String(sum.count))} · ${timeText(sum.busy_ns)} · ${shareText(sum.busy_ns, span)}` }), share), names);
   }
 }

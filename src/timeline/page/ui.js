@@ -81,6 +81,7 @@ class Tree {
     }
     item.append(make("span", { className: "name", textContent: row.short }));
     if (row.busy_ns > 0) item.append(make("span", { className: "note", textContent: shareText(row.busy_ns, meta.duration_ns), title: `${grouped(String(row.records))} records, busy ${timeText(row.busy_ns)}` }));
+    if (row.kind === "counter" && row.max !== undefined) item.append(make("span", { className: "note", textContent: `max ${counterText(row, row.max)}` }));
     return item;
   }
 }
