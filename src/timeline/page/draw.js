@@ -323,8 +323,7 @@ class Painter {
 
   /** As much of a name as fits into `room` pixels. */
   fitted(g, id, room) {
-    let text = this.names.short(id);
-    if (text.length > 300) text = text.slice(0, 300);
+    const text = this.names.short(id);
     let wide = this.widths.get(id);
     if (wide === undefined) this.widths.set(id, (wide = g.measureText(text).width));
     if (wide <= room) return text;

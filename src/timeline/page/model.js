@@ -164,9 +164,16 @@ function shareText(part, whole) {
   return whole > 0 ? `${((100 * part) / whole).toFixed(1)} %` : "–";
 }
 
+/** The most characters of a name that lists, rows and boxes show; the record's own fields show all of it. */
+const NAME_LENGTH = 300;
+
 /** A function's name without return type, template arguments and parameters: what fits a small box. */
 function shortName(name) {
-  if (name.length > 2000) name = name.slice(0, 2000);
+  const short = plainName(name.length > 2000 ? name.slice(0, 2000) : name);
+  return short.length > NAME_LENGTH ? `${short.slice(0, NAME_LENGTH)}…` : short;
+}
+
+function plainName(name) {
   if (/^[[(<]/.test(name) || !/[<(]/.test(name) || /\s\(/.test(name)) return name;
   let plain = "";
   let depth = 0;
@@ -204,8 +211,9 @@ const DIRECTIONS = [["htod", 0], ["dtoh", 1], ["dtod", 2], ["htoh", 3], ["ptop",
 function hash(text) {
   let value = 2166136261;
   for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 16777619);
-  value ^= value >>> 15;
-  return Math.imul(value, 2246822519) >>> 0;
+  value = Math.imul(value ^ (value >>> 15), 2246822519);
+  value = Math.imul(value ^ (value >>> 13), 3266489917);
+  return (value ^ (value >>> 16)) >>> 0;
 }
 
 /** The colour of a record's name in a row, "#rrggbb". */

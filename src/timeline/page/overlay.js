@@ -108,8 +108,10 @@ class Overlay {
     const b = this.box(to);
     if (!a || !b) return;
     const down = b.top > a.top;
-    const x0 = a.left + a.width / 2;
-    const x1 = b.left;
+    // An end far outside is drawn at the edge, so that the arrow still leads there.
+    const inside = (x) => Math.min(Math.max(x, -12), this.painter.width + 12);
+    const x0 = inside(a.left + a.width / 2);
+    const x1 = inside(b.left);
     const y0 = down ? a.top + a.height : a.top;
     const y1 = b.top + b.height / 2;
     const bend = Math.min(160, Math.max(24, Math.abs(x1 - x0) / 2));

@@ -244,10 +244,10 @@ class Find {
 }
 
 const KEYS = [
-  ["Wheel, w s, + −", "zoom around the mouse"], ["Drag, a d, ← →, shift+wheel", "move in time"], ["Wheel over the names, ↑ ↓, Page ↑ ↓", "move through the rows"],
-  ["0, Home", "the whole trace"], ["Backspace", "the view before"], ["Shift+drag, drag on the axis", "select a span: what it holds"], ["z", "zoom to the span"],
-  ["Click", "select a record: fields, arrows"], ["f, double click", "zoom to the record"], ["[ ]", "the record before, after in its row"], ["l", "from launch to GPU work and back"],
-  ["/", "search"], ["n p", "next, previous hit"], ["g k", "longest gaps, kernels"], ["t", "dark or light"], ["q", "side panel"], ["Escape", "clear search, span, selection"], ["?", "this help"],
+  ["Wheel, w, s, +, −", "zoom around the mouse"], ["Drag, a, d, ←, →", "move in time (shift+wheel too)"], ["↑, ↓, Page ↑, Page ↓", "move through the rows (wheel over the names too)"],
+  ["0, Home", "the whole trace"], ["Backspace", "the view before"], ["Shift+drag, Drag on the axis", "select a span: what it holds"], ["z", "zoom to the span"],
+  ["Click", "select a record: fields, arrows"], ["f, Double click", "zoom to the record"], ["[, ]", "the record before, after in its row"], ["l", "from launch to GPU work and back"],
+  ["/", "search"], ["n, p", "next, previous hit"], ["g, k", "longest idle gaps, kernels"], ["t", "dark or light"], ["q", "side panel"], ["Escape", "clear search, span, selection"], ["?", "this help"],
 ];
 const LEGEND = [["kernel", "Kernels, a colour per name"], ["memcpy", "Copies, a colour per direction"], ["memset", "Memory set"], ["runtime", "Runtime API"], ["driver", "Driver API"],
   ["nvtx", "NVTX ranges"], ["sync", "Synchronisation"], ["migration", "Data migration"], ["overhead", "Profiling overhead"]];
@@ -270,9 +270,9 @@ class About {
     const totals = Object.entries(meta.totals).filter(([, count]) => count > 0).map(([table, count]) => `${grouped(String(count))} ${table}`).join(", ");
     this.box.append(
       make("div", { className: "columns" },
-        make("section", {}, make("h2", { textContent: "Keys" }), make("dl", {}, ...KEYS.flatMap(([key, text]) => [make("dt", { textContent: key }), make("dd", { textContent: text })]))),
+        make("section", {}, make("h2", { textContent: "Keys" }), make("dl", {}, ...KEYS.flatMap(([keys, text]) => [make("dt", {}, ...keys.split(", ").map((key) => make("kbd", { textContent: key }))), make("dd", { textContent: text })]))),
         make("section", {}, make("h2", { textContent: "Colours" }), make("ul", {}, ...legend),
-          make("p", { textContent: "Zoomed out, a bar is as bright as it is busy, and has the colour of the longest record below the pixel. Grey areas beside headings show how busy everything below is." }),
+          make("p", { textContent: "Zoomed out, a bar is as bright as it is busy, and has the colour of the longest record below the pixel. The areas beside headings show how busy everything below them is." }),
           make("h2", { textContent: "Trace" }), make("p", { textContent: `${meta.origin}. ${timeText(meta.duration_ns)}. ${totals}.` }), ...meta.notes.map((note) => make("p", { className: "warn", textContent: note })),
           make("p", { className: "path", textContent: meta.generator }))),
       make("form", { method: "dialog" }, close));
