@@ -314,7 +314,8 @@ def main():
     print(f"{given.out}: {sum(meta['totals'].values())} records, {len(text) >> 10} KiB")
     if given.served:
         folder = pathlib.Path(given.served)
-        for key, data in tiles.items():
+        missing = {f"{row['id']}/{row['levels']}/0": b"\0" for row in meta["rows"]}
+        for key, data in (missing | tiles).items():
             (folder / "tile" / key).parent.mkdir(parents=True, exist_ok=True)
             (folder / "tile" / key).write_bytes(data)
         (folder / "meta.json").write_text(json.dumps(meta | {"inline": False}))

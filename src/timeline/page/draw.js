@@ -272,7 +272,7 @@ class Painter {
     const strips = Array.from({ length: lanes }, (_, lane) => (inView(lane) ? this.laneStrip(lane, pixels) : null));
     row.count = 0;
     for (const tile of tiles) {
-      const { start: starts, duration: durations, name, lane: laneOf } = tile;
+      const { start: starts, extent, name, lane: laneOf } = tile;
       const stop = lowerBound(starts, view.to, tile.count);
       for (let i = lowerBound(tile.reach, view.from, tile.count); i < stop; i++) {
         const start = starts[i];
@@ -281,7 +281,7 @@ class Painter {
         const strip = strips[lane];
         if (!strip) continue;
         const left = (start - view.from) * scale;
-        const wide = (durations[i] || 0) * scale;
+        const wide = extent[i] * scale;
         if (left + wide < 0) continue;
         const id = name ? name[i] : 0;
         const dim = marks && !marks[id] ? 1 : 0;
@@ -366,11 +366,11 @@ class Painter {
     if (tiles.includes(null)) return;
     const scale = pixels / view.span;
     strip.clear();
-    for (const { start, duration, reach, count } of tiles) {
+    for (const { start, extent, reach, count } of tiles) {
       const stop = lowerBound(start, view.to, count);
       for (let i = lowerBound(reach, view.from, count); i < stop; i++) {
         const left = (start[i] - view.from) * scale;
-        const wide = (duration[i] || 0) * scale;
+        const wide = extent[i] * scale;
         if (left + wide >= 0) strip.add(left, left + wide, 1, 1, 0, 0);
       }
     }

@@ -227,7 +227,7 @@ class App {
   /** Moves in time so that a record can be seen. */
   bringIn({ tile, at }, zoom) {
     const start = tile.start[at];
-    const end = start + (tile.duration[at] || 0);
+    const end = start + tile.extent[at];
     const span = this.view.span;
     const readable = (end - start) / span > 0.002 && (end - start) / span < 0.9;
     if (zoom || !readable) {
@@ -240,7 +240,7 @@ class App {
 
   zoomTo({ tile, at }) {
     const start = tile.start[at];
-    const wide = Math.max(tile.duration[at] || 0, 100);
+    const wide = Math.max(tile.extent[at], 100);
     this.go(start - wide * 0.2, start + wide * 1.2);
   }
 

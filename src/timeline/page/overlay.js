@@ -39,7 +39,7 @@ class Overlay {
       for (let i = lowerBound(tile.reach, found.time - reach, tile.count); i < stop; i++) {
         if (row.lanes > 1 && tile.lane && tile.lane[i] !== lane) continue;
         const start = tile.start[i];
-        const end = start + (tile.duration[i] || 0);
+        const end = start + tile.extent[i];
         const off = Math.max(start - found.time, found.time - end, 0);
         if (off > reach || off > best) continue;
         best = off;
@@ -57,7 +57,7 @@ class Overlay {
     const lanes = shown === row && row.drawn?.level === 0 && row.lanes > 1;
     const top = painter.headHeight + shown.y - painter.top + (lanes ? 3 + (tile.lane ? tile.lane[at] : 0) * row.laneHeight : 3);
     const left = painter.x(tile.start[at]);
-    return { left, width: Math.max(2, painter.x(tile.start[at] + (tile.duration[at] || 0)) - left), top, height: lanes ? row.laneHeight - 1 : shown.height - 6 };
+    return { left, width: Math.max(2, painter.x(tile.start[at] + tile.extent[at]) - left), top, height: lanes ? row.laneHeight - 1 : shown.height - 6 };
   }
 
   paint() {

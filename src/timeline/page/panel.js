@@ -117,7 +117,7 @@ class Panel {
       make("p", { className: "path", textContent: this.app.rows.path(hit.row) }),
       make("div", { className: "actions" },
         this.button("Show", "Zoom to the record (f)", () => this.app.zoomTo(hit)),
-        this.button("Span", "Statistics of the record's time", () => this.app.setSpan(hit.tile.start[hit.at], hit.tile.start[hit.at] + (hit.tile.duration[hit.at] || 0))),
+        this.button("Span", "Statistics of the record's time", () => this.app.setSpan(hit.tile.start[hit.at], hit.tile.start[hit.at] + hit.tile.extent[hit.at])),
         this.button("Same name", "Search for this name", () => this.app.find.search(name))),
       ...links.map((link) => this.linkButton(link)),
       this.table(fields.filter(([label]) => label !== "Name")),
