@@ -271,6 +271,18 @@ class Checks:
         self.browser.run("document.querySelector('#tree [role=treeitem]').click()")
         self.browser.settle()
         assert len(self.rows()) > closed, "a click on a row does not open it"
+        # By keyboard alone: down to the first row of records, and into it.
+        self.browser.run(f"{HOOK}.openAll(true), document.activeElement.blur()")
+        self.browser.key("Escape")
+        self.browser.settle()
+        down = next(i for i, row in enumerate(self.rows()) if row["records"] > 0)
+        self.browser.run("document.querySelector('#tree [role=treeitem]').focus()")
+        self.browser.key("Home")
+        for _ in range(down):
+            self.browser.key("ArrowDown")
+        self.browser.key("Enter")
+        self.browser.settle()
+        assert self.state()["selected"], "Enter on a row selects nothing"
         unnamed = self.browser.run("[...document.querySelectorAll('button, input, canvas, [role]')].filter(e => !(e.getAttribute('aria-label') || e.getAttribute('aria-labelledby') || e.getAttribute('aria-hidden') || e.textContent.trim() || e.matches('#tip, #cover, #live, #hits, option, [role=status]'))).map(e => e.outerHTML.slice(0, 90))")
         assert unnamed == [], f"without a name for screen readers: {unnamed}"
 

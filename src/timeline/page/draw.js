@@ -268,6 +268,8 @@ class Painter {
     const gap = 3 * ratio;
     const first = row.y - top + 3;
     const tall = lanes === 1 ? row.height - 6 : row.laneHeight - (row.laneHeight > 5 ? 1 : 0);
+    // Marks have no duration; they get two pixels.
+    const least = row.kind === "markers" ? 2 * ratio : 0;
     const inView = (lane) => first + lane * row.laneHeight < this.height && first + lane * row.laneHeight + tall > 0;
     const strips = Array.from({ length: lanes }, (_, lane) => (inView(lane) ? this.laneStrip(lane, pixels) : null));
     row.count = 0;
@@ -281,7 +283,7 @@ class Painter {
         const strip = strips[lane];
         if (!strip) continue;
         const left = (start - view.from) * scale;
-        const wide = extent[i] * scale;
+        const wide = Math.max(extent[i] * scale, least);
         if (left + wide < 0) continue;
         const id = name ? name[i] : 0;
         const dim = marks && !marks[id] ? 1 : 0;

@@ -199,6 +199,18 @@ class App {
     await this.select({ row, index, bin: false, ...(await this.source.record(row.id, index)) });
   }
 
+  /** Selects the first record of a row that is in view, or the last one before. */
+  async selectFirst(row) {
+    try {
+      const k = row.tile_spans.findIndex(([, end]) => end >= this.view.from);
+      const tile = await this.source.load(row.id, 0, k < 0 ? row.tile_spans.length - 1 : k);
+      const at = Math.min(lowerBound(tile.reach, this.view.from, tile.count), tile.count - 1);
+      await this.select({ row, tile, at, index: tile.first + at, bin: false }, { move: true });
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
   /** Finds what launched a record, or what it launched. */
   async link(hit) {
     const value = (column) => hit.tile.column(column)?.[hit.at] ?? NaN;

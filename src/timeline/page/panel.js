@@ -40,13 +40,21 @@ function fieldsOf(meta, names, row, tile, at) {
   }
   const bytes = Number(tile.column("bytes")?.[at] ?? NaN);
   if (bytes > 0 && tile.duration[at] > 0) fields.push(["Throughput", `${(bytes / tile.duration[at]).toPrecision(4)} GB/s`]);
+  if (meta.t0_unix_ns) fields.push(["Clock (UTC)", clockText(BigInt(meta.t0_unix_ns) + BigInt(tile.start[at]))]);
   return fields.sort((a, b) => (b[0] === "Name") - (a[0] === "Name"));
 }
 
 function valueText(column, value) {
+  if (typeof value === "bigint") return String(value);
   if (column.endsWith("_ns")) return exactTime(value);
   if (column.endsWith("bytes")) return sizeText(Number(value));
   return String(value);
+}
+
+/** Nanoseconds since 1970 as date and time. */
+function clockText(ns) {
+  const seconds = new Date(Number(ns / 1_000_000_000n) * 1000).toISOString().slice(0, 19).replace("T", " ");
+  return `${seconds}.${String(ns % 1_000_000_000n).padStart(9, "0")}`;
 }
 
 /** "graph_node_id" as "Graph node id". */

@@ -38,7 +38,8 @@ class Tree {
     if (go !== undefined) this.focus(rows.shown[Math.min(Math.max(go, 0), rows.shown.length - 1)]);
     else if (event.key === "ArrowRight" && row.children.length > 0) row.open ? this.focus(row.children[0]) : this.toggle(row, true);
     else if (event.key === "ArrowLeft") row.open && row.children.length > 0 ? this.toggle(row, false) : row.up && this.focus(row.up);
-    else if ((event.key === "Enter" || event.key === " ") && row.children.length > 0) this.toggle(row);
+    else if (event.key === " " && row.children.length > 0) this.toggle(row);
+    else if (event.key === "Enter") row.records > 0 ? this.app.selectFirst(row) : this.toggle(row);
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -246,7 +247,7 @@ class Find {
 const KEYS = [
   ["Wheel, w, s, +, −", "zoom around the mouse"], ["Drag, a, d, ←, →", "move in time (shift+wheel too)"], ["↑, ↓, Page ↑, Page ↓", "move through the rows (wheel over the names too)"],
   ["0, Home", "the whole trace"], ["Backspace", "the view before"], ["Shift+drag, Drag on the axis", "select a span: what it holds"], ["z", "zoom to the span"],
-  ["Click", "select a record: fields, arrows"], ["f, Double click", "zoom to the record"], ["[, ]", "the record before, after in its row"], ["l", "from launch to GPU work and back"],
+  ["Click", "select a record (Enter on a row: its first in view)"], ["f, Double click", "zoom to the record"], ["[, ]", "the record before, after in its row"], ["l", "from launch to GPU work and back"],
   ["/", "search"], ["n, p", "next, previous hit"], ["g, k", "longest idle gaps, kernels"], ["t", "dark or light"], ["q", "side panel"], ["Escape", "clear search, span, selection"], ["?", "this help"],
 ];
 const LEGEND = [["kernel", "Kernels, a colour per name"], ["memcpy", "Copies, a colour per direction"], ["memset", "Memory set"], ["runtime", "Runtime API"], ["driver", "Driver API"],
