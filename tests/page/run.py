@@ -57,7 +57,7 @@ class Checks:
             here = self.browser.run("document.getElementById('scroll').scrollTop")
             if here < top or top > 1_000_000:
                 break
-            top = here + height * 0.9
+            top = int(here + height * 0.9)
         self.browser.run("document.getElementById('scroll').scrollTop = 0")
         self.browser.settle()
         return seen
