@@ -156,7 +156,7 @@ class Checks:
         self.fit()
         left, top, width, height = self.canvas()
         for name, y, modifiers in (("shift+drag", top + 40, SHIFT), ("drag on the axis", top - 10, 0)):
-            self.browser.drag(left + width * 0.2, y, left + width * 0.8, y, modifiers)
+            self.browser.drag(left + width * 0.005, y, left + width * 0.995, y, modifiers)
             self.browser.settle()
             span = self.state()["span"]
             assert span and span["to"] > span["from"], f"{name} selects nothing"
@@ -226,7 +226,8 @@ class Checks:
 
     def click_and_arrows(self):
         row, x, y = self.a_record()
-        self.browser.key("Escape")
+        for _ in range(3):
+            self.browser.key("Escape")
         assert self.state()["selected"] is None, "Escape does not clear the selection"
         self.browser.click(x, y - row["height"] / 2 + 8)
         self.browser.settle()

@@ -62,18 +62,12 @@ class Strip {
 /** Everything that paints. */
 class Painter {
   constructor(source, rows, view, names) {
-    Object.assign(this, { source, rows, view, names });
+    Object.assign(this, { source, rows, view, names, top: 0, shown: [] });
     this.canvas = Object.fromEntries(["overview", "axis", "rows", "overlay"].map((id) => [id, document.getElementById(id)]));
     this.context = Object.fromEntries(Object.entries(this.canvas).map(([id, canvas]) => [id, canvas.getContext("2d")]));
     this.strips = document.createElement("canvas");
     this.lanes = [];
     this.widths = new Map();
-    this.hover = null;
-    this.selected = null;
-    this.arrows = [];
-    this.span = null;
-    this.cursor = null;
-    this.shown = [];
     this.readColours();
   }
 
@@ -161,15 +155,20 @@ class Painter {
     return { level, tiles: tiles.filter(Boolean), whole: false };
   }
 
+  /** Scrolls to a height. Returns the rows that are in view now. */
+  look(top) {
+    this.top = top;
+    return (this.shown = this.rows.between(top, top + this.height));
+  }
+
   /** Draws all rows in view. Returns whether everything was there. */
   paint(top) {
     const { width, height, view, ratio } = this;
     const g = this.context.rows;
-    this.top = top;
+    this.look(top);
     this.source.beginFrame();
     g.fillStyle = this.colour.back;
     g.fillRect(0, 0, width, height);
-    this.shown = this.rows.between(top, top + height);
     this.paintBacks(g, top);
     this.paintGrid(g);
     const pixels = this.canvas.rows.width;

@@ -14,6 +14,7 @@ class Tree {
       if (row.children.length > 0) this.toggle(row);
       this.focus(row);
     });
+    this.box.addEventListener("focusin", (event) => (this.focused = app.rows.byId.get(Number(event.target.dataset.row)) ?? this.focused));
     this.box.addEventListener("keydown", (event) => this.key(event));
   }
 
@@ -25,7 +26,7 @@ class Tree {
   focus(row) {
     this.focused = row;
     this.app.showRow(row);
-    this.paint(this.app.painter.shown);
+    this.paint(this.app.painter.look(this.app.scroll.scrollTop));
     this.items.get(row.id)?.focus({ preventScroll: true });
   }
 
@@ -50,14 +51,17 @@ class Tree {
     const top = this.app.painter.top;
     const gone = new Set(this.items.keys());
     if (!shown.includes(this.focused)) this.focused = this.items.get(this.focused?.id) === document.activeElement ? this.focused : null;
-    for (const row of shown) {
+    // From the last to the first, so that each new one goes before the one below it: the order that screen readers follow.
+    let below = null;
+    for (const row of shown.toReversed()) {
       gone.delete(row.id);
       let item = this.items.get(row.id);
       if (!item) {
         item = this.makeItem(row);
         this.items.set(row.id, item);
-        this.box.append(item);
+        this.box.insertBefore(item, below);
       }
+      below = item;
       item.style.transform = `translateY(${row.y - top}px)`;
       item.tabIndex = row === (this.focused ?? shown[0]) ? 0 : -1;
       if (row.children.length > 0) item.setAttribute("aria-expanded", String(row.open));
