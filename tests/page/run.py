@@ -258,7 +258,7 @@ class Checks:
 
     def longest_kernels(self):
         self.browser.run("document.getElementById('tab-kernels').click()")
-        self.browser.run("new Promise(r => setTimeout(r, 100))")
+        self.browser.wait("document.querySelector('#pane .jumps button') || document.getElementById('pane').textContent.startsWith('No kernels')")
         if not self.browser.run("Boolean(document.querySelector('#pane .jumps button'))"):
             return "none"
         self.browser.run("document.querySelector('#pane .jumps button').click()")

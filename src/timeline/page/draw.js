@@ -66,6 +66,7 @@ class Painter {
     this.canvas = Object.fromEntries(["overview", "axis", "rows", "overlay"].map((id) => [id, document.getElementById(id)]));
     this.context = Object.fromEntries(Object.entries(this.canvas).map(([id, canvas]) => [id, canvas.getContext("2d")]));
     this.strips = document.createElement("canvas");
+    this.strips.width = 0;
     this.lanes = [];
     this.widths = new Map();
     this.readColours();
@@ -176,10 +177,9 @@ class Painter {
     if (this.strips.width !== pixels || this.strips.height < lines) {
       this.strips.width = pixels;
       this.strips.height = lines + 32;
+      this.image = new ImageData(pixels, lines + 32);
     }
-    const strips = this.strips.getContext("2d");
-    const image = strips.createImageData(pixels, lines);
-    const words = new Uint32Array(image.data.buffer);
+    const words = new Uint32Array(this.image.data.buffer);
     const placed = [];
     const labels = [];
     const later = [];
@@ -196,7 +196,7 @@ class Painter {
         placed.push([line++, row.y - top + 3, row.height - 6]);
       } else line = this.stripRecords(row, drawn, words, line, placed, labels, top);
     }
-    strips.putImageData(image, 0, 0);
+    this.strips.getContext("2d").putImageData(this.image, 0, 0, 0, 0, pixels, line);
     g.imageSmoothingEnabled = false;
     for (const [index, y, high] of placed) {
       const from = Math.round(y * ratio) / ratio;

@@ -263,11 +263,12 @@ class Names {
     return table[id];
   }
 
-  /** Names that a search found stay bright; `null` ends it. */
+  /** Names that a search found stay bright. No query, or nothing found: all do. */
   mark(query) {
     this.matches = null;
     if (!query) return;
     const matches = matcher(query);
-    this.matches = Uint8Array.from(this.names, (name, id) => (id > 0 && matches(name) ? 1 : 0));
+    const found = Uint8Array.from(this.names, (name, id) => (id > 0 && matches(name) ? 1 : 0));
+    if (found.includes(1)) this.matches = found;
   }
 }

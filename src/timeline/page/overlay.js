@@ -147,6 +147,9 @@ class Overlay {
     const room = g.measureText(text).width;
     const x = Math.min(Math.max((left + right) / 2, room / 2 + 8), painter.width - room / 2 - 8);
     if (right < 0 || left > painter.width) return;
+    // Nothing of the ticks' labels sticks out from behind.
+    g.fillStyle = painter.colour.panel;
+    g.fillRect(x - room / 2 - 44, top + 3, room + 88, 18);
     this.pill(g, text, x - room / 2 - 6, top + 3, room + 12, painter.colour.accent, painter.colour.onaccent);
   }
 

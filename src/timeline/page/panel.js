@@ -188,6 +188,7 @@ class Panel {
           this.refresh("kernels");
         }, this.app.fail);
     }
+    if (this.kernels.length === 0) return this.empty("Reading…");
     const durations = this.kernels.map((hit) => hit.tile.duration[hit.at] || 0);
     const lines = this.kernels.map((hit, i) => {
       const id = hit.tile.name ? hit.tile.name[hit.at] : 0;
