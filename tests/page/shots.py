@@ -48,12 +48,12 @@ def record(folder, page, dark):
         browser.settle()
         state = browser.run(f"{HOOK}.state")
         at = (state["from"] + state["to"]) / 2
-        browser.run(f"{HOOK}.setView({at} - 900000, {at} + 700000), document.getElementById('scroll').scrollTop = 0")
+        browser.run(f"{HOOK}.setView({at} - 1750000, {at} + 450000), document.getElementById('scroll').scrollTop = 0")
         browser.settle()
         drawn = next(r for r in browser.run(f"{HOOK}.rows") if r["id"] == row["id"])
         left, top, width = browser.run("(() => { const b = document.getElementById('rows').getBoundingClientRect(); return [b.left, b.top, b.width]; })()")
         for step in range(40):
-            browser.mouse("mouseMoved", left + width * (0.66 + step / 200), top + drawn["y"] + 10)
+            browser.mouse("mouseMoved", left + width * (0.38 + step / 200), top + drawn["y"] + 10)
             browser.settle()
             if not browser.run("document.getElementById('tip').hidden"):
                 break
