@@ -2,6 +2,7 @@
 #![allow(dead_code, missing_docs, reason = "each test binary uses some of it")]
 
 pub mod build;
+pub mod everything;
 pub mod exercise;
 
 use std::io::{Read, Write as _};
