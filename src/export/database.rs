@@ -97,10 +97,10 @@ impl<'db> Rows<'db> {
     /// # Errors
     /// What SQLite says, a full disk as a rule.
     pub fn add<const N: usize>(&mut self, values: [Value; N]) -> Result<()> {
-        let statement = match &mut self.statement {
-            Some(statement) => statement,
-            none => none.insert(self.prepare()?),
-        };
+        if self.statement.is_none() {
+            self.statement = Some(self.prepare()?);
+        }
+        let Some(statement) = &mut self.statement else { return Ok(()) };
         let insert = |statement: &mut Statement| {
             for (i, value) in values.iter().enumerate() {
                 statement.raw_bind_parameter(i + 1, value)?;
@@ -188,7 +188,8 @@ impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
 mod tests {
     use super::*;
 
-    static TABLE: Table = Table { name: "T", columns: &[("a", "INTEGER"), ("b", "TEXT"), ("c", "BLOB"), ("d", "REAL")] };
+    static TABLE: Table =
+        Table { name: "T", columns: &[("a", "INTEGER"), ("b", "TEXT"), ("c", "BLOB"), ("d", "REAL")] };
 
     #[test]
     fn a_table_is_made_with_its_first_row_and_values_are_as_they_were() {

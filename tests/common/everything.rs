@@ -36,8 +36,8 @@ pub fn everything(pid: u32, epoch_ns: Option<i64>, first_ns: i64) -> Vec<u8> {
     let [mangled, demangled, base] =
         ["_Z5saxpyifPfS_", "saxpy(int, float, float*, float*)", "saxpy"].map(|text| w.string(text.as_bytes()));
     let device_names = ["NVIDIA H100 80GB HBM3", "Tesla \"T4\""].map(|text| w.string(text.as_bytes()));
-    let calls = ["cudaLaunchKernel_v7000", "cudaMemcpyAsync_v3020", "cuLaunchKernel"]
-        .map(|text| w.string(text.as_bytes()));
+    let calls =
+        ["cudaLaunchKernel_v7000", "cudaMemcpyAsync_v3020", "cuLaunchKernel"].map(|text| w.string(text.as_bytes()));
     w.define();
     let shapes = (0..12).map(|i| ShapeRow {
         id: i as u32 + 1,
@@ -110,7 +110,7 @@ pub fn everything(pid: u32, epoch_ns: Option<i64>, first_ns: i64) -> Vec<u8> {
         submitted_ns: Some(start(i) - 300),
         channel: Some(3),
         priority: Some(-1),
-        flags: Some((i % 5 == 1 && i % 4 != 0 && i as u32 % 12 != 5) as u32),
+        flags: (i % 5 == 1 && i % 4 != 0 && i as u32 % 12 != 5).then_some(1),
     });
     w.rows(kernels.collect());
     let copies = range().map(|i| MemcpyRow {

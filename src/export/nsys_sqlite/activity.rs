@@ -292,7 +292,17 @@ fn graphs(writer: &mut Writer) -> Result<()> {
     let mut rows = Rows::new(
         writer.database,
         &schema::GRAPH,
-        &["start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "graphId", "graphExecId"],
+        &[
+            "start",
+            "end",
+            "deviceId",
+            "contextId",
+            "streamId",
+            "correlationId",
+            "globalPid",
+            "graphId",
+            "graphExecId",
+        ],
     );
     writer.each(|writer, process, graph: GraphRow| {
         let (start, end) = writer.clock.span_of(graph.start_ns, graph.duration_ns);

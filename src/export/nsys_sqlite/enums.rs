@@ -1,8 +1,8 @@
 //! nsys's tables of enumerations, as far as the tables that are written refer to them. Symbols and labels are nsys's own,
 //! slips of the pen included, as people's SQL compares with them.
 
-use crate::export::database::{Database, Rows, Table};
 use crate::error::Result;
+use crate::export::database::{Database, Rows, Table};
 
 /// The columns of all these tables.
 const COLUMNS: &[(&str, &str)] = &[("id", "INTEGER NOT NULL PRIMARY KEY"), ("name", "TEXT"), ("label", "TEXT")];

@@ -7,6 +7,7 @@ use hashbrown::{HashMap, HashSet};
 /// Bits of a process or thread id.
 const ID_BITS: u32 = 24;
 const ID_MASK: u32 = (1 << ID_BITS) - 1;
+const UPPER_HALF: u32 = 1 << (ID_BITS - 1);
 
 /// Numbers of virtual machines under one number of hardware; 0 is left out.
 const MACHINES: usize = 255;
@@ -54,7 +55,7 @@ impl Ids {
         self.processes.get(process as usize).copied().unwrap_or(global(0, 0))
     }
 
-    /// The `globalTid` of a thread; threads with ids of more than 24 bits get the low ones, or the next that are free.
+    /// The `globalTid` of a thread; an id of more than 24 bits is replaced by one that no thread has.
     pub(super) fn thread(&mut self, process: u32, tid: u32) -> i64 {
         let key = (process, tid);
         match self.last {
@@ -63,10 +64,12 @@ impl Ids {
         }
         let base = self.process(process);
         let used = &mut self.used;
+        let used = &mut self.used;
         let id = *self.threads.entry(key).or_insert_with(|| {
-            let mut low = tid & ID_MASK;
+            // Linux gives out 22 bits, so the upper half is free for ids of other kinds.
+            let mut low = if tid > ID_MASK { tid & ID_MASK | UPPER_HALF } else { tid };
             while !used.insert(base | i64::from(low)) && used.len() <= ID_MASK as usize {
-                low = (low + 1) & ID_MASK;
+                low = (low + 1) & ID_MASK | UPPER_HALF;
             }
             base | i64::from(low)
         });
@@ -137,10 +140,11 @@ mod tests {
     fn threads_of_other_tools_get_ids_that_fit_and_differ() {
         let mut ids = Ids::new(&frames(&[(Some(1), None, "x"), (Some(2), None, "x")]));
         let wide = ids.thread(0, 0xAB00_0005);
-        assert_eq!(wide & 0xFF_FFFF, 5);
-        assert_eq!(ids.thread(0, 5) & 0xFF_FFFF, 6);
+        assert_eq!(wide & 0xFF_FFFF, 0x80_0005);
+        assert_eq!(ids.thread(0, 0xCD00_0005) & 0xFF_FFFF, 0x80_0006);
+        assert_eq!(ids.thread(0, 5) & 0xFF_FFFF, 5);
         assert_eq!(ids.thread(0, 0xAB00_0005), wide);
-        assert_eq!(ids.thread(1, 5) & 0xFF_FFFF, 5);
+        assert_eq!(ids.thread(1, 0xAB00_0005) & 0xFF_FFFF, 0x80_0005);
         assert_eq!(ids.thread(0, 4) - ids.process(0), 4);
     }
 }

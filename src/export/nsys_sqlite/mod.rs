@@ -15,16 +15,16 @@ mod schema;
 mod target;
 
 use super::database::{Database, Rows};
+use super::texts::Texts;
 use super::{Columns, Context, Destination, Exporter, Keeps, Shape};
 use crate::error::Result;
+use crate::trace::select::Filter;
 use crate::trace::sink::Need;
 use clock::Clock;
 use hashbrown::HashMap;
 use ids::Ids;
-use super::texts::Texts;
 use trace_format::columns;
 use trace_format::schema::{Row, TableSpec};
-use trace_format::tables;
 
 pub use ranges::FOREIGN_DOMAINS;
 
@@ -140,6 +140,17 @@ impl Writer<'_> {
         self.each_of(&[R::TABLE], |writer, process, rows, i| each(writer, process, R::from_batch(rows, i)))
     }
 
+    /// Hands over the rows that define something, whatever the filter keeps of the rest.
+    fn each_defined<R: Row>(&mut self, mut each: impl FnMut(&mut Self, u32, R) -> Result<()>) -> Result<()> {
+        let context = self.context;
+        context.frames.in_order(&[R::TABLE], &Filter::everything(), |chunk| {
+            chunk
+                .iter()
+                .filter(|(piece, _)| context.filter.takes_process(piece.process))
+                .try_for_each(|(piece, i)| each(self, piece.process, R::from_batch(&piece.rows, i)))
+        })
+    }
+
     /// The same for several tables whose rows go into one.
     fn each_of(
         &mut self,
@@ -179,12 +190,11 @@ fn correlation(id: u64) -> Option<u64> {
 /// CUPTI's "does not apply".
 const NOT_APPLICABLE: u32 = u32::MAX;
 
-/// Keeps the compiler's eye on the list of what is kept: a table of activity that is not in it must be left out on
-/// purpose.
 #[cfg(test)]
 mod tests {
     use super::*;
     use trace_format::schema::Role;
+    use trace_format::tables;
 
     #[test]
     fn every_table_of_activity_is_kept_or_known_to_be_lost() {

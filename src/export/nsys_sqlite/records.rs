@@ -65,17 +65,7 @@ fn syncs(writer: &mut Writer) -> Result<()> {
     let mut rows = Rows::new(
         writer.database,
         &schema::SYNC,
-        &[
-            "start",
-            "end",
-            "deviceId",
-            "contextId",
-            "streamId",
-            "correlationId",
-            "globalPid",
-            "syncType",
-            "eventId",
-        ],
+        &["start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "syncType", "eventId"],
     );
     writer.each(|writer, process, sync: SyncRow| {
         let (start, end) = writer.clock.span_of(sync.start_ns, sync.duration_ns);

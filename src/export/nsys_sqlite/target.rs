@@ -43,7 +43,8 @@ fn about(writer: &mut Writer) -> Result<()> {
     let time = writer.clock.epoch_ns.map(utc);
     start.add([writer.clock.epoch_ns.into(), time.as_deref().into()])?;
     let frames = writer.context.frames;
-    let mut details = Rows::new(writer.database, &schema::DETAILS, &["globalVid", "duration", "startTime", "stopTime"]);
+    let mut details =
+        Rows::new(writer.database, &schema::DETAILS, &["globalVid", "duration", "startTime", "stopTime"]);
     let mut system =
         Rows::new(writer.database, &schema::SYSTEM, &["globalVid", "devStateName", "name", "nameEnum", "value"]);
     let (first, last) = writer.clock.span.unwrap_or((0, 0));
@@ -74,7 +75,7 @@ fn processes(writer: &mut Writer) -> Result<()> {
 /// Writes contexts; returns those that are defined. A definition is repeated in native files, the last knows most.
 fn contexts(writer: &mut Writer) -> Result<BTreeMap<(u32, u32), ContextRow>> {
     let mut found = BTreeMap::new();
-    writer.each(|_, process, row: ContextRow| {
+    writer.each_defined(|_, process, row: ContextRow| {
         found.insert((process, row.context), row);
         Ok(())
     })?;
@@ -149,7 +150,7 @@ type GpuKey = (i64, Option<Vec<u8>>, Option<(u32, u32)>);
 /// Writes GPUs, each once per machine, and which process knows which by which number.
 fn devices(writer: &mut Writer) -> Result<()> {
     let mut found: BTreeMap<(u32, u32), DeviceRow> = BTreeMap::new();
-    writer.each(|_, process, row: DeviceRow| {
+    writer.each_defined(|_, process, row: DeviceRow| {
         found.insert((process, row.device), row);
         Ok(())
     })?;
@@ -175,11 +176,8 @@ fn devices(writer: &mut Writer) -> Result<()> {
             "smMinor",
         ],
     );
-    let mut seen = Rows::new(
-        writer.database,
-        &schema::CUDA_DEVICE,
-        &["gpuId", "cudaId", "pid", "uuid", "numMultiprocessors"],
-    );
+    let mut seen =
+        Rows::new(writer.database, &schema::CUDA_DEVICE, &["gpuId", "cudaId", "pid", "uuid", "numMultiprocessors"]);
     let mut known: HashMap<GpuKey, u32> = HashMap::new();
     let mut taken: HashSet<u32> = HashSet::new();
     for (&(process, device), row) in &found {
@@ -242,7 +240,7 @@ fn uuid_text(bytes: &[u8]) -> String {
 
 fn streams(writer: &mut Writer) -> Result<()> {
     let mut found: BTreeMap<(u32, u32, u32), StreamRow> = BTreeMap::new();
-    writer.each(|_, process, row: StreamRow| {
+    writer.each_defined(|_, process, row: StreamRow| {
         found.insert((process, row.context, row.stream), row);
         Ok(())
     })?;
@@ -265,7 +263,7 @@ fn streams(writer: &mut Writer) -> Result<()> {
 
 fn threads(writer: &mut Writer) -> Result<()> {
     let mut found: BTreeMap<(u32, u32), u32> = BTreeMap::new();
-    writer.each(|_, process, row: ThreadRow| {
+    writer.each_defined(|_, process, row: ThreadRow| {
         found.insert((process, row.tid), row.name_id);
         Ok(())
     })?;

@@ -63,7 +63,7 @@ fn kernels(writer: &mut Writer) -> Result<()> {
     let mut devices = Rows::of_existing(writer.database, &schema::CDP_KERNEL, DEVICE_KERNEL);
     // CUPTI numbers launches.
     let mut grid_id = 0i64;
-    writer.each(|writer, _, kernel: KernelRow| {
+    writer.each(|writer, kernel: KernelRow| {
         let shape = writer.context.labels.shape(kernel.shape_id);
         let number = |get: fn(&ShapeRow) -> Option<i64>| shape.and_then(get).into();
         let stored = |shape: &ShapeRow| if shape.name_id != 0 { Some(shape.name_id) } else { shape.demangled_id };
@@ -161,13 +161,13 @@ fn copies(writer: &mut Writer) -> Result<()> {
         ],
     );
     let mut unified = Unified::new(writer);
-    writer.each_of(&[&tables::MEMCPY, &tables::UVM], |writer, process, batch, i| {
+    writer.each_of(&[&tables::MEMCPY, &tables::UVM], |writer, batch, i| {
         if batch.table == &tables::UVM {
-            return unified.add(writer, process, &UvmRow::from_batch(batch, i));
+            return unified.add(writer, &UvmRow::from_batch(batch, i));
         }
         let copy = MemcpyRow::from_batch(batch, i);
         if let Some(event) = migration(&copy) {
-            return unified.add(writer, process, &event);
+            return unified.add(writer, &event);
         }
         let (start, end) = writer.span_of(copy.start_ns, copy.duration_ns);
         let [a, b, c, d, e, f, g, h, j, k, l, m, n] = [
@@ -236,7 +236,7 @@ impl<'a> Unified<'a> {
         Unified(Rows::of_existing(writer.database, &schema::UNIFIED_MEMORY_COUNTER, columns))
     }
 
-    fn add(&mut self, writer: &Writer, process: u32, event: &UvmRow) -> Result<()> {
+    fn add(&mut self, writer: &Writer, event: &UvmRow) -> Result<()> {
         let (start, end) = writer.span_of(event.start_ns, event.duration_ns);
         // For a page fault of the CPU the value is where it happened.
         let value = event.pc.map_or(event.value, |pc| pc as i64);
@@ -249,7 +249,7 @@ impl<'a> Unified<'a> {
             id_or_none(event.src_device).into(),
             id_or_none(event.dst_device).into(),
             id_or_none(event.stream).into(),
-            writer.pid(process).into(),
+            writer.pid.into(),
             event.flags.into(),
         ])
     }
@@ -271,7 +271,7 @@ fn fills(writer: &mut Writer) -> Result<()> {
         "graphId",
     ];
     let mut rows = Rows::of_existing(writer.database, &schema::MEMSET, columns);
-    writer.each(|writer, _, fill: MemsetRow| {
+    writer.each(|writer, fill: MemsetRow| {
         let (start, end) = writer.span_of(fill.start_ns, fill.duration_ns);
         rows.add([
             fill.value.into(),
@@ -293,7 +293,7 @@ fn fills(writer: &mut Writer) -> Result<()> {
 fn graphs(writer: &mut Writer) -> Result<()> {
     let columns = &["correlationId", "start", "end", "deviceId", "graphId", "contextId", "streamId"];
     let mut rows = Rows::of_existing(writer.database, &schema::GRAPH_TRACE, columns);
-    writer.each(|writer, _, graph: GraphRow| {
+    writer.each(|writer, graph: GraphRow| {
         let (start, end) = writer.span_of(graph.start_ns, graph.duration_ns);
         rows.add([
             correlation(graph.correlation).into(),

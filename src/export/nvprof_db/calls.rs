@@ -14,17 +14,17 @@ pub(super) fn write(writer: &mut Writer) -> Result<()> {
     let mut driver = Rows::of_existing(writer.database, &schema::DRIVER, COLUMNS);
     let numbers = Numbers::new();
     let mut known: HashMap<(u32, u32, u32), (u32, u32)> = HashMap::new();
-    writer.each(|writer, process, call: ApiRow| {
-        let (domain, number) = *known.entry((call.domain, call.cbid, call.name_id)).or_insert_with(|| {
-            numbers.find(call.domain, call.cbid, &writer.strings.text_of(call.name_id))
-        });
+    writer.each(|writer, call: ApiRow| {
+        let (domain, number) = *known
+            .entry((call.domain, call.cbid, call.name_id))
+            .or_insert_with(|| numbers.find(call.domain, call.cbid, &writer.strings.text_of(call.name_id)));
         let (start, end) = writer.span_of(call.start_ns, call.duration_ns);
         let rows = if domain == cupti::DRIVER { &mut driver } else { &mut runtime };
         rows.add([
             number.into(),
             start.into(),
             end.into(),
-            writer.pid(process).into(),
+            writer.pid.into(),
             thread(call.tid).into(),
             correlation(call.correlation).into(),
             call.result.into(),

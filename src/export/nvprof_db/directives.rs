@@ -30,7 +30,7 @@ fn openacc(writer: &mut Writer) -> Result<()> {
     let mut data = Rows::of_existing(writer.database, &schema::OPENACC_DATA, columns_and!("bytes", "varName"));
     let mut launches = Rows::of_existing(writer.database, &schema::OPENACC_LAUNCH, columns_and!("kernelName"));
     let mut others = Rows::of_existing(writer.database, &schema::OPENACC_OTHER, columns_and!());
-    writer.each(|writer, process, region: OpenaccRow| {
+    writer.each(|writer, region: OpenaccRow| {
         let (start, end) = writer.span_of(region.start_ns, region.duration_ns);
         let variable = writer.name(region.variable_id)?;
         let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = [
@@ -45,7 +45,7 @@ fn openacc(writer: &mut Writer) -> Result<()> {
             region.device.into(),
             region.context.into(),
             region.stream.into(),
-            writer.pid(process).into(),
+            writer.pid.into(),
             thread(region.tid).into(),
             region.external_id.into(),
             writer.name(region.file_id)?.into(),
@@ -65,7 +65,7 @@ fn openacc(writer: &mut Writer) -> Result<()> {
 fn openmp(writer: &mut Writer) -> Result<()> {
     let columns = &["eventKind", "version", "threadId", "start", "end", "cuProcessId", "cuThreadId"];
     let mut rows = Rows::of_existing(writer.database, &schema::OPENMP, columns);
-    writer.each(|writer, process, region: OpenmpRow| {
+    writer.each(|writer, region: OpenmpRow| {
         let (start, end) = writer.span_of(region.start_ns, region.duration_ns);
         rows.add([
             region.kind.into(),
@@ -73,7 +73,7 @@ fn openmp(writer: &mut Writer) -> Result<()> {
             Value::Int(0),
             start.into(),
             end.into(),
-            writer.pid(process).into(),
+            writer.pid.into(),
             thread(region.tid).into(),
         ])
     })

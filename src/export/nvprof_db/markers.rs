@@ -24,8 +24,8 @@ const PUSH_POP: u32 = 0;
 const START_END: u32 = 1;
 const MARK: u32 = 2;
 
-/// An end that is to come: when, number of the marker, process, thread, number of the domain.
-type PendingEnd = Reverse<(i64, i64, u32, u32, i64)>;
+/// An end that is to come: when, number of the marker, thread, number of the domain.
+type PendingEnd = Reverse<(i64, i64, u32, i64)>;
 
 struct Markers<'a> {
     rows: Rows<'a>,
@@ -43,22 +43,22 @@ pub(super) fn write(writer: &mut Writer) -> Result<()> {
         ends: BinaryHeap::new(),
         next: 1,
     };
-    writer.each(|writer, process, range: RangeRow| match range.style {
-        PUSH_POP | START_END | MARK => markers.add(writer, process, &range),
+    writer.each(|writer, range: RangeRow| match range.style {
+        PUSH_POP | START_END | MARK => markers.add(writer, &range),
         _ => Ok(()),
     })?;
     markers.ends_until(writer, i64::MAX)
 }
 
 impl Markers<'_> {
-    fn add(&mut self, writer: &mut Writer, process: u32, range: &RangeRow) -> Result<()> {
+    fn add(&mut self, writer: &mut Writer, range: &RangeRow) -> Result<()> {
         let time = writer.at(range.start_ns);
         self.ends_until(writer, time)?;
         let id = self.next;
         self.next += 1;
         let (name, domain) = (writer.name(Some(range.name_id))?, writer.name(range.domain_id)?);
         let is_mark = range.style == MARK;
-        let object = process_object(writer.pid(process), range.tid);
+        let object = process_object(writer.pid, range.tid);
         self.rows.add([
             if is_mark { INSTANTANEOUS } else { START }.into(),
             time.into(),
@@ -72,13 +72,16 @@ impl Markers<'_> {
             // Nobody knows which thread ended a range that need not nest, and markers say how a range was made by
             // nothing but that.
             let thread = if range.style == START_END { 0 } else { range.tid };
-            self.ends.push(Reverse((writer.at(end), id, process, thread, domain)));
+            self.ends.push(Reverse((writer.at(end), id, thread, domain)));
         }
         self.add_data(id, range)
     }
 
     fn add_data(&mut self, id: i64, range: &RangeRow) -> Result<()> {
-        if range.category.is_none() && range.color.is_none() && range.payload_i64.or(range.payload_f64.map(|_| 0)).is_none() {
+        if range.category.is_none()
+            && range.color.is_none()
+            && range.payload_i64.or(range.payload_f64.map(|_| 0)).is_none()
+        {
             return Ok(());
         }
         let (kind, bits) = match (range.payload_i64, range.payload_f64) {
@@ -98,12 +101,12 @@ impl Markers<'_> {
 
     /// Writes the ends up to a time, so that markers stand in the order in which they happened.
     fn ends_until(&mut self, writer: &Writer, time_ns: i64) -> Result<()> {
-        while let Some(&Reverse((end, id, process, tid, domain))) = self.ends.peek() {
+        while let Some(&Reverse((end, id, tid, domain))) = self.ends.peek() {
             if end > time_ns {
                 break;
             }
             self.ends.pop();
-            let object = process_object(writer.pid(process), tid);
+            let object = process_object(writer.pid, tid);
             self.rows.add([
                 END.into(),
                 end.into(),

@@ -1,5 +1,6 @@
 //! nvprof's database: what `nvprof -o` wrote up to CUDA 11.8, for nvprof itself, the Visual Profiler and their users'
-//! scripts. One file is one process, as most tables name none.
+//! scripts. One file is one process, as most tables name none; several processes make a folder, as nvprof's own
+//! `--profile-child-processes` makes several files.
 //!
 //! Rows stand in order of their starts, times are Unix nanoseconds.
 
@@ -14,19 +15,20 @@ mod target;
 use super::database::{Database, Rows};
 use super::texts::Texts;
 use super::{Columns, Context, Destination, Exporter, Keeps, Shape};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::trace::select::Filter;
 use crate::trace::sink::Need;
-use std::collections::BTreeSet;
+use std::path::Path;
 use trace_format::columns;
 use trace_format::schema::{Row, TableSpec};
-use trace_format::tables;
 
 /// The format.
 pub static EXPORTER: Exporter = Exporter {
     name: "nvprof",
     extension: "nvvp",
-    doc: "database of nvprof (schema 18), for nvprof -i and the Visual Profiler; one process",
-    shape: Shape::File,
+    doc: "database of nvprof (schema 18), for nvprof -i and the Visual Profiler, one file per process; several processes \
+          make a folder",
+    shape: Shape::FilePerProcess,
     need: Need::all,
     options: &[],
     keeps: KEEPS,
@@ -34,7 +36,7 @@ pub static EXPORTER: Exporter = Exporter {
 };
 
 const KEEPS: &[Keeps] = &[
-    Keeps { table: "process", columns: Columns::All, note: "the pid; a file holds one process that used the GPU" },
+    Keeps { table: "process", columns: Columns::All, note: "the pid" },
     Keeps {
         table: "string",
         columns: Columns::AllBut(&["id"]),
@@ -86,24 +88,48 @@ const KEEPS: &[Keeps] = &[
 /// What all writers of single tables share.
 struct Writer<'a> {
     context: &'a Context<'a>,
+    /// The selected rows of the one process.
+    filter: &'a Filter,
     database: &'a Database,
     strings: Texts<'a>,
     /// What is added to every time.
     shift_ns: i64,
-    /// The process that used the GPU.
-    main: u32,
+    /// Ordinal of the process.
+    process: u32,
+    pid: u32,
 }
 
 fn write(context: &Context, destination: &mut Destination) -> Result<()> {
-    let main = main_process(context)?;
-    let database = Database::create(destination.path()?)?;
+    match destination {
+        Destination::Folder(folder) => {
+            let processes = 0..context.frames.processes.len() as u32;
+            processes.filter(|&process| context.filter.takes_process(process)).try_for_each(|process| {
+                // Padded, so that the order of names is the order of processes.
+                write_process(context, process, &folder.join(format!("process-{process:05}.nvvp")))
+            })
+        }
+        _ => write_process(context, 0, destination.path()?),
+    }
+}
+
+/// Writes one process.
+fn write_process(context: &Context, process: u32, path: &Path) -> Result<()> {
+    let database = Database::create(path)?;
     database.execute(&schema::create())?;
     Rows::of_existing(&database, &schema::VERSION_TABLE, &["version"]).add([schema::VERSION.into()])?;
     let mut texts = Rows::of_existing(&database, &schema::STRING_TABLE, &["_id_", "value"]);
     // What refers to no text refers to this one.
     texts.add([0u32.into(), "-- null --".into()])?;
-    let strings = Texts::new(&context.frames.names, texts);
-    let mut writer = Writer { context, database: &database, strings, shift_ns: shift_ns(context)?, main };
+    let known = context.frames.processes.get(process as usize);
+    let mut writer = Writer {
+        context,
+        filter: &context.filter.within_process(process),
+        database: &database,
+        strings: Texts::new(&context.frames.names, texts),
+        shift_ns: shift_ns(context)?,
+        process,
+        pid: known.and_then(|process| process.info.pid).unwrap_or(0),
+    };
     target::write(&mut writer)?;
     activity::write(&mut writer)?;
     calls::write(&mut writer)?;
@@ -112,36 +138,6 @@ fn write(context: &Context, destination: &mut Destination) -> Result<()> {
     markers::write(&mut writer)?;
     drop(writer);
     database.finish()
-}
-
-/// The one process with records that name none.
-fn main_process(context: &Context) -> Result<u32> {
-    let nameless: [&TableSpec; 9] = [
-        &tables::KERNEL,
-        &tables::MEMCPY,
-        &tables::MEMSET,
-        &tables::SYNC,
-        &tables::OVERHEAD,
-        &tables::GRAPH,
-        &tables::EVENT,
-        &tables::EXTERNAL,
-        &tables::JIT,
-    ];
-    let frames = context.frames;
-    let with_rows = |table: &&TableSpec| frames.processes_with_rows(table);
-    let found: BTreeSet<u32> =
-        nameless.iter().flat_map(with_rows).filter(|&process| context.filter.takes_process(process)).collect();
-    if found.len() > 1 {
-        let pids: Vec<String> = found.iter().take(8).map(|&process| context.labels.process(process)).collect();
-        return Err(Error::new(format!(
-            "an nvprof database holds one process, and {} used the GPU here: {}",
-            found.len(),
-            pids.join(", ")
-        ))
-        .remedy("export each by itself with --filter pid=PID, or all of them with --format sqlite"));
-    }
-    let selected = (0..frames.processes.len() as u32).find(|&process| context.filter.takes_process(process));
-    Ok(found.first().copied().or(selected).unwrap_or(0))
 }
 
 /// A start of 0 means to nvprof that there was none, so a trace without an epoch is moved to begin after a second if it
@@ -153,20 +149,25 @@ fn shift_ns(context: &Context) -> Result<i64> {
 }
 
 impl Writer<'_> {
-    /// Hands over the selected rows of one table, in order, with their processes.
-    fn each<R: Row>(&mut self, mut each: impl FnMut(&mut Self, u32, R) -> Result<()>) -> Result<()> {
-        self.each_of(&[R::TABLE], |writer, process, rows, i| each(writer, process, R::from_batch(rows, i)))
+    /// Hands over the selected rows of one table, in order.
+    fn each<R: Row>(&mut self, mut each: impl FnMut(&mut Self, R) -> Result<()>) -> Result<()> {
+        self.each_of(&[R::TABLE], |writer, rows, i| each(writer, R::from_batch(rows, i)))
     }
 
     /// The same for several tables whose rows go into one.
     fn each_of(
         &mut self,
         tables: &[&'static TableSpec],
-        mut each: impl FnMut(&mut Self, u32, &columns::Batch, usize) -> Result<()>,
+        mut each: impl FnMut(&mut Self, &columns::Batch, usize) -> Result<()>,
     ) -> Result<()> {
-        let context = self.context;
-        context.frames.in_order(tables, context.filter, |chunk| {
-            chunk.iter().try_for_each(|(piece, i)| each(self, piece.process, &piece.rows, i))
+        let (frames, filter) = (self.context.frames, self.filter);
+        frames.in_order(tables, filter, |chunk| chunk.iter().try_for_each(|(piece, i)| each(self, &piece.rows, i)))
+    }
+
+    /// Hands over the rows that define something, of all processes and whatever the filter keeps of the rest.
+    fn each_defined<R: Row>(&mut self, mut each: impl FnMut(&mut Self, u32, R) -> Result<()>) -> Result<()> {
+        self.context.frames.in_order(&[R::TABLE], &Filter::everything(), |chunk| {
+            chunk.iter().try_for_each(|(piece, i)| each(self, piece.process, R::from_batch(&piece.rows, i)))
         })
     }
 
@@ -178,10 +179,6 @@ impl Writer<'_> {
     fn span_of(&self, start_ns: i64, duration_ns: Option<i64>) -> (i64, i64) {
         let start = self.at(start_ns);
         (start, duration_ns.map_or(0, |duration_ns| start.saturating_add(duration_ns)))
-    }
-
-    fn pid(&self, process: u32) -> u32 {
-        self.context.frames.processes.get(process as usize).and_then(|process| process.info.pid).unwrap_or(0)
     }
 
     /// The number of a name; 0 for none.
@@ -234,6 +231,7 @@ fn stream_object(device: u32, context: u32, stream: u32) -> [u8; 12] {
 mod tests {
     use super::*;
     use trace_format::schema::Role;
+    use trace_format::tables;
 
     #[test]
     fn every_table_of_activity_is_kept() {

@@ -17,7 +17,7 @@ pub(super) fn write(writer: &mut Writer) -> Result<()> {
 fn syncs(writer: &mut Writer) -> Result<()> {
     let columns = &["type", "start", "end", "correlationId", "contextId", "streamId", "cudaEventId"];
     let mut rows = Rows::of_existing(writer.database, &schema::SYNCHRONIZATION, columns);
-    writer.each(|writer, _, sync: SyncRow| {
+    writer.each(|writer, sync: SyncRow| {
         let (start, end) = writer.span_of(sync.start_ns, sync.duration_ns);
         rows.add([
             sync.kind.into(),
@@ -34,9 +34,9 @@ fn syncs(writer: &mut Writer) -> Result<()> {
 fn overheads(writer: &mut Writer) -> Result<()> {
     let columns = &["overheadKind", "objectKind", "objectId", "start", "end"];
     let mut rows = Rows::of_existing(writer.database, &schema::OVERHEAD, columns);
-    writer.each(|writer, process, overhead: OverheadRow| {
+    writer.each(|writer, overhead: OverheadRow| {
         let (start, end) = writer.span_of(overhead.start_ns, overhead.duration_ns);
-        let object = process_object(writer.pid(process), overhead.tid.unwrap_or(0));
+        let object = process_object(writer.pid, overhead.tid.unwrap_or(0));
         rows.add([
             overhead.kind.into(),
             if overhead.tid.is_some() { THREAD } else { PROCESS }.into(),
@@ -86,8 +86,8 @@ fn memory(writer: &mut Writer) -> Result<()> {
     ];
     let mut pools = Rows::of_existing(writer.database, &schema::MEMORY_POOL, columns);
     let zero = Value::Int(0);
-    writer.each(|writer, process, row: MemoryRow| {
-        let pid = writer.pid(process).into();
+    writer.each(|writer, row: MemoryRow| {
+        let pid = writer.pid.into();
         let time = writer.at(row.start_ns).into();
         if row.operation > POOL {
             return pools.add([
@@ -126,7 +126,7 @@ fn memory(writer: &mut Writer) -> Result<()> {
 fn events(writer: &mut Writer) -> Result<()> {
     let columns = &["correlationId", "contextId", "streamId", "eventId"];
     let mut rows = Rows::of_existing(writer.database, &schema::CUDA_EVENT, columns);
-    writer.each(|_, _, event: EventRow| {
+    writer.each(|_, event: EventRow| {
         rows.add([
             correlation(event.correlation).into(),
             event.context.into(),
@@ -139,7 +139,7 @@ fn events(writer: &mut Writer) -> Result<()> {
 fn external(writer: &mut Writer) -> Result<()> {
     let columns = &["externalKind", "externalId", "correlationId"];
     let mut rows = Rows::of_existing(writer.database, &schema::EXTERNAL_CORRELATION, columns);
-    writer.each(|_, _, row: ExternalRow| {
+    writer.each(|_, row: ExternalRow| {
         rows.add([row.external_kind.into(), row.external_id.into(), correlation(row.correlation).into()])
     })
 }
@@ -157,7 +157,7 @@ fn compilations(writer: &mut Writer) -> Result<()> {
         "cachePath",
     ];
     let mut rows = Rows::of_existing(writer.database, &schema::JIT, columns);
-    writer.each(|writer, _, jit: JitRow| {
+    writer.each(|writer, jit: JitRow| {
         let (start, end) = writer.span_of(jit.start_ns, jit.duration_ns);
         rows.add([
             jit.kind.into(),

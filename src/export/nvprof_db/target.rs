@@ -9,8 +9,8 @@ use trace_format::tables::{ContextRow, DeviceRow, StreamRow, ThreadRow};
 
 pub(super) fn write(writer: &mut Writer) -> Result<()> {
     let mut names = Rows::of_existing(writer.database, &schema::NAME, &["objectKind", "objectId", "name"]);
-    let process = writer.strings.text(&writer.context.labels.process(writer.main))?;
-    let object = process_object(writer.pid(writer.main), 0);
+    let process = writer.strings.text(&writer.context.labels.process(writer.process))?;
+    let object = process_object(writer.pid, 0);
     names.add([PROCESS.into(), Value::Blob(&object), process.into()])?;
     devices(writer)?;
     let device_of = contexts(writer)?;
@@ -22,11 +22,12 @@ pub(super) fn write(writer: &mut Writer) -> Result<()> {
 /// devices for one of them only, so another's serve where the process has none.
 fn devices(writer: &mut Writer) -> Result<()> {
     let (mut found, mut others): (BTreeMap<u32, DeviceRow>, BTreeMap<u32, DeviceRow>) = Default::default();
-    let file = |writer: &Writer, process: u32| writer.context.frames.processes.get(process as usize).map(|p| &p.path);
-    writer.each(|writer, process, row: DeviceRow| {
-        if process == writer.main {
+    let main = writer.process;
+    let files: Vec<_> = writer.context.frames.processes.iter().map(|process| &process.path).collect();
+    writer.each_defined(|_, process, row: DeviceRow| {
+        if process == main {
             found.insert(row.device, row);
-        } else if file(writer, process) == file(writer, writer.main) {
+        } else if files.get(process as usize) == files.get(main as usize) {
             others.entry(row.device).or_insert(row);
         }
         Ok(())
@@ -79,8 +80,9 @@ fn devices(writer: &mut Writer) -> Result<()> {
 /// Writes contexts; returns which device each is on.
 fn contexts(writer: &mut Writer) -> Result<HashMap<u32, u32>> {
     let mut found: BTreeMap<u32, ContextRow> = BTreeMap::new();
-    writer.each(|writer, process, row: ContextRow| {
-        if process == writer.main {
+    let main = writer.process;
+    writer.each_defined(|_, process, row: ContextRow| {
+        if process == main {
             found.insert(row.context, row);
         }
         Ok(())
@@ -95,8 +97,9 @@ fn contexts(writer: &mut Writer) -> Result<HashMap<u32, u32>> {
 
 fn streams(writer: &mut Writer, device_of: &HashMap<u32, u32>, names: &mut Rows) -> Result<()> {
     let mut found: BTreeMap<(u32, u32), StreamRow> = BTreeMap::new();
-    writer.each(|writer, process, row: StreamRow| {
-        if process == writer.main {
+    let main = writer.process;
+    writer.each_defined(|_, process, row: StreamRow| {
+        if process == main {
             found.insert((row.context, row.stream), row);
         }
         Ok(())
@@ -104,13 +107,7 @@ fn streams(writer: &mut Writer, device_of: &HashMap<u32, u32>, names: &mut Rows)
     let columns = &["contextId", "streamId", "priority", "flag", "correlationId"];
     let mut rows = Rows::of_existing(writer.database, &schema::STREAM, columns);
     for row in found.values() {
-        rows.add([
-            row.context.into(),
-            row.stream.into(),
-            row.priority.into(),
-            row.flag.into(),
-            Value::Int(0),
-        ])?;
+        rows.add([row.context.into(), row.stream.into(), row.priority.into(), row.flag.into(), Value::Int(0)])?;
         if let Some(name) = row.name_id.filter(|&name| name != 0) {
             let device = device_of.get(&row.context).copied().unwrap_or(0);
             let object = stream_object(device, row.context, row.stream);
@@ -122,13 +119,16 @@ fn streams(writer: &mut Writer, device_of: &HashMap<u32, u32>, names: &mut Rows)
 }
 
 fn threads(writer: &mut Writer, names: &mut Rows) -> Result<()> {
-    let mut found: BTreeMap<(u32, u32), u32> = BTreeMap::new();
-    writer.each(|_, process, row: ThreadRow| {
-        found.insert((process, row.tid), row.name_id);
+    let mut found: BTreeMap<u32, u32> = BTreeMap::new();
+    let main = writer.process;
+    writer.each_defined(|_, process, row: ThreadRow| {
+        if process == main {
+            found.insert(row.tid, row.name_id);
+        }
         Ok(())
     })?;
-    for (&(process, tid), &name) in &found {
-        let object = process_object(writer.pid(process), tid);
+    for (&tid, &name) in &found {
+        let object = process_object(writer.pid, tid);
         let name = writer.name(Some(name))?;
         names.add([THREAD.into(), Value::Blob(&object), name.into()])?;
     }

@@ -96,10 +96,12 @@ pub(super) fn devices(r: &mut Reader) {
             let (Some(device), Some(process)) = (row.id(cuda), row.id(process)) else { return false };
             let gpu = row.int(gpu);
             for &(global, index) in processes.iter().filter(|&&(global, _)| pid(global) == Some(process)) {
-                if !told.insert((index, device)) {
+                let known = gpus.iter().find(|g| g.id == gpu && same_machine(g.machine, global));
+                // Processes of different machines may have one pid, and the table does not name the machine.
+                let elsewhere = known.is_none() && gpus.iter().any(|g| g.id == gpu);
+                if elsewhere || !told.insert((index, device)) {
                     continue;
                 }
-                let known = gpus.iter().find(|g| g.id == gpu && same_machine(g.machine, global));
                 let row = match known {
                     Some(gpu) => DeviceRow { device, ..gpu.row.clone() },
                     None => DeviceRow {
