@@ -5,12 +5,16 @@
 //! [`Frames::in_order`] in bounded memory, and says in [`Exporter::keeps`] what its format can hold.
 
 pub mod columnar;
+pub mod database;
 pub mod destination;
 pub mod flat;
 pub mod folder;
 pub mod lossy;
 pub mod native;
+pub mod nsys_sqlite;
+pub mod nvprof_db;
 pub mod text;
+pub mod texts;
 
 use crate::analysis::labels::Labels;
 use crate::error::{Error, Result};
@@ -28,6 +32,8 @@ pub static EXPORTERS: &[&Exporter] = &[
     &columnar::PARQUET,
     &columnar::ARROW,
     &native::GPUPROF,
+    &nsys_sqlite::EXPORTER,
+    &nvprof_db::EXPORTER,
 ];
 
 /// How a format lies on disk.
