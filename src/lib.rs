@@ -34,6 +34,7 @@ pub mod import;
 pub mod launch;
 pub mod render;
 pub mod report;
+pub mod timeline;
 pub mod trace;
 
 /// Compiles the examples of `docs/extending.md`, so that they stay true.
