@@ -30,6 +30,7 @@ pub mod doctor;
 pub mod error;
 pub mod import;
 pub mod launch;
+pub mod query;
 pub mod render;
 pub mod report;
 pub mod trace;

@@ -5,6 +5,7 @@ pub mod doctor;
 pub mod info;
 mod newest;
 pub mod preload_path;
+pub mod query;
 pub mod record;
 pub mod report;
 mod times;
@@ -33,6 +34,8 @@ enum Command {
     Record(record::Args),
     /// Summarise traces, or list every activity in them
     Report(report::Args),
+    /// Ask traces in SQL
+    Query(query::Args),
     /// Say what a file is, who wrote it, and what is in it
     Info(info::Args),
     /// Say whether programs can be recorded here, and if not, what to do
@@ -50,6 +53,7 @@ pub fn run(cli: Cli) -> Result<Ended> {
         // As the program ended, so do we.
         Command::Record(args) => return record::run(&args),
         Command::Report(args) => report::run(args),
+        Command::Query(args) => query::run(args),
         Command::Info(args) => info::run(&args),
         Command::Doctor(args) => doctor::run(args),
         Command::PreloadPath(args) => preload_path::run(&args),
