@@ -143,7 +143,8 @@ fn every_row_of_a_trace_is_read_in_python_as_it_was_written() {
         assert_eq!(counts["memset"], story.fills.len());
         assert_eq!(counts["api"], story.calls.len());
         assert_eq!(counts["range"], story.ranges.len());
-        let about = ask(&python, &path, "[trace.closed, trace.problems, trace.process['pid'], trace.unix_offset_ns]");
+        let about =
+            ask(&python, &path, "[trace.closed, trace.problems, trace.process['pid'], trace.unix_offset_ns]");
         assert_eq!(about, serde_json::json!([true, [], story.pid, story.epoch]));
         let kernels = ask(&python, &path, "trace.table('kernel', names=True, shapes=True, unix=True).to_pylist()");
         let kernels = kernels.as_array().expect("rows");
@@ -166,7 +167,8 @@ fn every_row_of_a_trace_is_read_in_python_as_it_was_written() {
         // Ranges without a domain, ranges without an end.
         let ranges = ask(&python, &path, "trace.table('range', names=True).to_pylist()");
         let domains: Vec<Option<&str>> = story.ranges.iter().map(|r| r.domain.as_deref()).collect();
-        let read: Vec<Option<&str>> = ranges.as_array().expect("rows").iter().map(|r| r["domain"].as_str()).collect();
+        let read: Vec<Option<&str>> =
+            ranges.as_array().expect("rows").iter().map(|r| r["domain"].as_str()).collect();
         assert_eq!(read, domains);
     }
 }
@@ -189,7 +191,9 @@ fn hostile_names_are_read_in_python() {
 
 #[test]
 fn every_prefix_of_a_trace_is_a_trace_and_damage_costs_only_what_it_hit() {
-    let Some(python) = python("every_prefix_of_a_trace_is_a_trace_and_damage_costs_only_what_it_hit") else { return };
+    let Some(python) = python("every_prefix_of_a_trace_is_a_trace_and_damage_costs_only_what_it_hit") else {
+        return;
+    };
     let story = Story::sample(200);
     let folder = TempFolder::new("python-damage");
     // Definitions are repeated often, so that a repetition makes good what damage took.
@@ -224,9 +228,11 @@ fn what_is_no_trace_is_refused_in_a_sentence() {
     let folder = TempFolder::new("python-refused");
     let mut newer = native(&Story::sample(1));
     newer[8] = 9;
-    for (name, bytes, words) in
-        [("text", b"hello".to_vec(), "no gpuprof trace"), ("newer", newer, "header is damaged"), ("empty", vec![], "no gpuprof trace")]
-    {
+    for (name, bytes, words) in [
+        ("text", b"hello".to_vec(), "no gpuprof trace"),
+        ("newer", newer, "header is damaged"),
+        ("empty", vec![], "no gpuprof trace"),
+    ] {
         let path = folder.file(name, &bytes);
         let output = Command::new(&python).arg("-B").arg(script()).arg(&path).output().expect("python");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();

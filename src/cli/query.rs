@@ -11,7 +11,6 @@ use crate::query::output::{self, Format};
 use crate::query::session::{self, Session};
 use crate::query::{lexer, refuse};
 use crate::trace::inputs;
-use crate::trace::sink::Need;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Read as _, Write};

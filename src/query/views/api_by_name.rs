@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::query::source::{Source, SourceColumn, Trace};
 use crate::trace::select::Filter;
 use hashbrown::HashMap;
-use polars::prelude::{Column, DataFrame, NamedFrom as _};
+use polars::prelude::{Column, DataFrame};
 use trace_format::schema::TableSpec;
 use trace_format::tables;
 

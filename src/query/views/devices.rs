@@ -4,7 +4,7 @@ use super::columns::{PROCESS, bytes, count, frame, id, text, texts};
 use crate::error::Result;
 use crate::query::source::{Source, SourceColumn, Trace};
 use crate::query::tables::uuid_text;
-use polars::prelude::{Column, DataFrame, NamedFrom as _};
+use polars::prelude::{Column, DataFrame};
 use trace_format::schema::TableSpec;
 use trace_format::tables;
 

@@ -9,7 +9,7 @@ use crate::demangle::Demangling;
 use crate::error::Result;
 use crate::query::source::{Source, SourceColumn, Trace};
 use crate::trace::select::Filter;
-use polars::prelude::{Column, DataFrame, NamedFrom as _};
+use polars::prelude::{Column, DataFrame};
 use std::collections::BTreeMap;
 use trace_format::schema::TableSpec;
 use trace_format::tables;

@@ -3,7 +3,7 @@
 use super::columns::{PROCESS, frame, id, ns, plain, text, texts};
 use crate::error::Result;
 use crate::query::source::{Source, SourceColumn, Trace, Type};
-use polars::prelude::{Column, DataFrame, NamedFrom as _};
+use polars::prelude::{Column, DataFrame};
 use trace_format::schema::TableSpec;
 
 /// The view.
