@@ -37,7 +37,7 @@ fn plan(of: DslPlan) -> DslPlan {
             options.args.maintain_order = match options.args.how {
                 JoinType::Right => MaintainOrderJoin::RightLeft,
                 JoinType::Inner | JoinType::Left | JoinType::Full => MaintainOrderJoin::LeftRight,
-                _ => options.args.maintain_order,
+                _ => MaintainOrderJoin::Left,
             };
             P::Join {
                 input_left: input(input_left),

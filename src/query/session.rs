@@ -1,7 +1,7 @@
 //! Open traces that answer statements.
 
 use super::source::{self, Source, Trace};
-use super::{explain, lexer, plan, refuse, scan};
+use super::{explain, headings, lexer, plan, refuse, scan};
 use crate::analysis::partial;
 use crate::error::{Error, Result};
 use crate::trace::frames::Frames;
@@ -92,7 +92,7 @@ impl Session {
             context.register(source.name(), scan::lazy(source, &self.trace).map_err(failed)?);
         }
         // Polars panics on some statements that its parser lets through.
-        let planned = crate::trace::guard::guarded(|| context.execute(statement));
+        let planned = crate::trace::guard::guarded(|| context.execute(&headings::named(statement)));
         let frame = planned.unwrap_or_else(|panic| Err(polars_err!(SQLInterface: "{panic}"))).map_err(failed)?;
         Ok(plan::settled(frame))
     }

@@ -162,6 +162,8 @@ impl Source for TableSource {
                 texts.push((column.name, text));
             }
         }
+        stored.sort_unstable();
+        stored.dedup();
         let mut frame = if self.0 == &tables::SHAPE {
             shapes(trace).map_err(failed)?
         } else {

@@ -79,6 +79,8 @@ fn part(trace: &Trace, table: &'static TableSpec, wanted: &[&str]) -> Result<Dat
             _ => &[],
         });
     }
+    needed.sort_unstable();
+    needed.dedup();
     let rows = source.read(trace, &needed)?;
     let height = rows.height();
     let mut columns = Vec::new();
