@@ -199,7 +199,7 @@ fn every_prefix_of_a_trace_is_a_trace_and_damage_costs_only_what_it_hit() {
     // Definitions are repeated often, so that a repetition makes good what damage took.
     let write = WriteOptions { repeat_every_bytes: 4096, ..WriteOptions::default() };
     let bytes = native_with(&story, Native { rows_per_frame: 10, write, ..Native::default() });
-    let cut = folder.argument("cut.gpuprof", &bytes[..bytes.len() / 2]);
+    let cut = folder.argument("cut.gpuprof", &bytes[..bytes.len() / 6]);
     let about = ask(&python, &cut, "[trace.closed, trace.problems, trace.table('kernel').num_rows]");
     assert_eq!((&about[0], &about[1]), (&Value::Bool(false), &serde_json::json!([])));
     let rows = about[2].as_u64().expect("rows");

@@ -13,6 +13,9 @@ const LONGEST: usize = 240;
 /// The error to show for what Polars said about `statement`, whose known sources are `sources`.
 pub fn error(error: &PolarsError, statement: &str, sources: &[&dyn Source]) -> Error {
     let said = text(error);
+    if said.contains("recursion limit exceeded") {
+        return Error::new("the query is nested too deeply").remedy("compute parts of it in WITH");
+    }
     if let Some(name) = between(&said, "relation '", "'") {
         return unknown_source(name);
     }

@@ -94,6 +94,12 @@ fn behind_from(tokens: &[Token]) -> bool {
     false
 }
 
+/// Whether an aggregate is called behind ORDER BY, at the same depth.
+fn orders_by_aggregate(tokens: &[Token]) -> bool {
+    let Some(from) = tokens.windows(2).rposition(|two| two[0].is("ORDER") && two[1].is("BY")) else { return false };
+    ["SUM", "COUNT", "MIN", "MAX", "AVG", "MEDIAN"].iter().any(|name| calls(&tokens[from..], name))
+}
+
 /// What to do about everything that no view has ready.
 macro_rules! elsewhere {
     () => {
@@ -114,7 +120,7 @@ pub static CONSTRUCTS: &[Construct] = &[
         "SELECT name, COUNT(*) AS n, SUM(duration_ns) AS total, MIN(duration_ns) AS least, MAX(duration_ns) AS most, AVG(duration_ns) AS mean FROM kernel GROUP BY name HAVING COUNT(*) > 1 ORDER BY name",
         "a SUM beyond 64 bits is an error, not a wrong number"),
     works("COUNT(DISTINCT …), SELECT DISTINCT",
-        "SELECT DISTINCT device, (stream) AS s FROM kernel ORDER BY device, s", ""),
+        "SELECT device, COUNT(DISTINCT stream) AS s FROM (SELECT DISTINCT device, stream FROM kernel) AS t GROUP BY device ORDER BY device", ""),
     works("aggregates with FILTER (WHERE …)",
         "SELECT COUNT(*) FILTER (WHERE duration_ns > 5000) AS n, SUM(bytes) FILTER (WHERE kind = 1) AS b FROM memcpy", ""),
     works("CASE, COALESCE, NULLIF, CAST",
@@ -141,18 +147,21 @@ pub static CONSTRUCTS: &[Construct] = &[
     works("NOT IN (SELECT …)", "SELECT name FROM api WHERE correlation NOT IN (SELECT correlation FROM memcpy) ORDER BY start_ns, correlation", ""),
     works("EXISTS with an equality on the outer query",
         "SELECT a.name FROM api a WHERE EXISTS (SELECT 1 FROM memcpy m WHERE m.correlation = a.correlation) ORDER BY a.correlation", ""),
-    works("ROW_NUMBER, RANK, DENSE_RANK",
+    works("ROW_NUMBER",
         "SELECT correlation, ROW_NUMBER() OVER (PARTITION BY name ORDER BY correlation) AS r FROM kernel ORDER BY correlation", ""),
-    works("RANK", "SELECT correlation, RANK() OVER (ORDER BY duration_ns) AS r, DENSE_RANK() OVER (ORDER BY duration_ns) AS d FROM kernel ORDER BY correlation", ""),
+    works("RANK, DENSE_RANK", "SELECT correlation, RANK() OVER (ORDER BY duration_ns) AS r, DENSE_RANK() OVER (ORDER BY duration_ns) AS d FROM kernel ORDER BY correlation", ""),
     works("LAG, LEAD", "SELECT correlation, LAG(correlation) OVER (ORDER BY correlation) AS before FROM kernel ORDER BY correlation", ""),
     works("SUM OVER PARTITION BY", "SELECT correlation, SUM(duration_ns) OVER (PARTITION BY name) AS t FROM kernel ORDER BY correlation", ""),
     works("running SUM OVER ORDER BY", "SELECT correlation, SUM(duration_ns) OVER (ORDER BY correlation) AS t FROM kernel ORDER BY correlation", ""),
-    works_as("QUANTILE_DISC, MEDIAN, STDDEV", "SELECT QUANTILE_DISC(duration_ns, 1.0) AS q FROM kernel", "SELECT MAX(duration_ns) AS q FROM kernel", ""),
+    works_as("QUANTILE_DISC, QUANTILE_CONT, MEDIAN, STDDEV, VAR", "SELECT QUANTILE_DISC(duration_ns, 1.0) AS q, MEDIAN(device) AS m, QUANTILE_CONT(duration_ns, 0.0) AS c, VAR(process) AS v FROM kernel", "SELECT MAX(duration_ns) AS q, 0.5 AS m, MIN(duration_ns) AS c, 0 AS v FROM kernel", ""),
     works("text functions: LOWER, UPPER, SUBSTR, REPLACE, LENGTH, CONCAT, ||", "SELECT LOWER(name) AS l, UPPER(base_name) AS u, SUBSTR(name, 1, 3) AS s, REPLACE(base_name, 'a', 'b') AS r, LENGTH(base_name) AS n, base_name || '!' AS c FROM kernel ORDER BY correlation", ""),
     works("arithmetic", "SELECT duration_ns * 2 + 1 AS a, duration_ns - 5 AS b, duration_ns % 7 AS c, ABS(5 - duration_ns) AS d FROM kernel ORDER BY correlation", ""),
     works_as("/ gives decimals", "SELECT duration_ns / 1000 AS us FROM kernel ORDER BY correlation", "SELECT duration_ns / 1000.0 AS us FROM kernel ORDER BY correlation", "// or DIV gives whole numbers"),
+    works("computed columns without a name", "SELECT COUNT(*), MIN(duration_ns), MAX(duration_ns) FROM kernel", "they are called what was written, e.g. `MIN(duration_ns)`"),
+    works("GROUP BY and ORDER BY a computed value", "SELECT duration_ns / 1000 * 1.0, COUNT(*) FROM kernel GROUP BY duration_ns / 1000 * 1.0 ORDER BY COUNT(*) DESC, duration_ns / 1000 * 1.0", ""),
+    works("GROUP BY and ORDER BY a number of a column", "SELECT name, SUM(duration_ns) FROM kernel GROUP BY 1 ORDER BY 2 DESC", ""),
     works("counts in arithmetic", "SELECT COUNT(*) * 1000000000 AS n FROM kernel", ""),
-    works("VALUES", "SELECT column_0 FROM (VALUES (1), (2)) AS t(column_0) ORDER BY column_0", ""),
+    works_as("VALUES", "SELECT column_0 FROM (VALUES (1), (2)) AS t(column_0) ORDER BY column_0", "SELECT column1 AS column_0 FROM (VALUES (1), (2)) ORDER BY column_0", ""),
     works("NULLs in ORDER BY", "SELECT end_ns FROM ranges ORDER BY end_ns DESC NULLS LAST", ""),
     works_as("regular expressions: ~, REGEXP_LIKE", "SELECT COUNT(*) AS n FROM kernel WHERE name ~ '^saxpy'", "SELECT COUNT(*) AS n FROM kernel WHERE name LIKE 'saxpy%'", ""),
     works_as("SELECT * EXCLUDE (…)", "SELECT * EXCLUDE (name) FROM (SELECT correlation, name FROM kernel) AS t ORDER BY correlation", "SELECT correlation FROM kernel ORDER BY correlation", ""),
@@ -163,6 +172,8 @@ pub static CONSTRUCTS: &[Construct] = &[
         concat!("join or CROSS JOIN a subquery in FROM, or take `share` from a view; else ", elsewhere!()), has_scalar_subquery),
     lacks("a scalar subquery", "SELECT (SELECT MAX(duration_ns) FROM kernel) AS m FROM kernel",
         concat!("join or CROSS JOIN a subquery in FROM, or take `share` from a view; else ", elsewhere!()), has_scalar_subquery),
+    lacks("ORDER BY an aggregate that is not selected", "SELECT name FROM kernel GROUP BY name ORDER BY SUM(duration_ns)",
+        "select it too, e.g. SELECT name, SUM(duration_ns) … ORDER BY 2", orders_by_aggregate),
     lacks("EXISTS without an equality on the outer query", "SELECT name FROM api a WHERE EXISTS (SELECT 1 FROM memcpy m WHERE m.start_ns > a.start_ns)",
         concat!("join instead; else ", elsewhere!()), |t| has(t, "EXISTS")),
     lacks("WITH RECURSIVE", "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < 5) SELECT * FROM t",

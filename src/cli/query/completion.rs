@@ -117,8 +117,8 @@ mod tests {
 
     #[test]
     fn what_fits_the_place_is_offered() {
-        assert_eq!(words("sel"), ["select"]);
-        assert_eq!(words("SEL"), ["SELECT"]);
+        assert_eq!(words("selec"), ["select"]);
+        assert_eq!(words("SELEC"), ["SELECT"]);
         assert_eq!(words("SELECT * FROM kernels"), ["kernels_by_name"]);
         assert_eq!(complete("", "SELECT k.dur"), (9, vec!["duration_ns".to_owned()]));
         assert_eq!(complete("SELECT *\nFROM gaps\n", "WHERE bef"), (6, vec!["before".to_owned()]));
