@@ -32,6 +32,7 @@ pub mod error;
 pub mod export;
 pub mod import;
 pub mod launch;
+pub mod query;
 pub mod render;
 pub mod report;
 pub mod timeline;

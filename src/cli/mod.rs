@@ -8,6 +8,7 @@ pub mod info;
 mod newest;
 pub mod preload_path;
 mod progress;
+pub mod query;
 pub mod record;
 pub mod report;
 pub mod timeline;
@@ -43,6 +44,8 @@ enum Command {
     Convert(convert::Args),
     /// Show what happened when, as a page for a browser
     Timeline(timeline::Args),
+    /// Ask traces in SQL
+    Query(query::Args),
     /// Say what a file is, who wrote it, and what is in it
     Info(info::Args),
     /// Say whether programs can be recorded here, and if not, what to do
@@ -63,6 +66,7 @@ pub fn run(cli: Cli) -> Result<Ended> {
         Command::Export(args) => export::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Timeline(args) => timeline::run(&args),
+        Command::Query(args) => query::run(args),
         Command::Info(args) => info::run(&args),
         Command::Doctor(args) => doctor::run(args),
         Command::PreloadPath(args) => preload_path::run(&args),
