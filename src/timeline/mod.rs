@@ -1,0 +1,3 @@
+//! Timelines.
+
+pub mod picture;
