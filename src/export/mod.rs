@@ -6,10 +6,13 @@
 
 pub mod columnar;
 pub mod destination;
+pub mod flamegraph;
 pub mod flat;
+pub mod folded;
 pub mod folder;
 pub mod lossy;
 pub mod native;
+pub mod speedscope;
 pub mod text;
 
 use crate::analysis::labels::Labels;
@@ -28,6 +31,9 @@ pub static EXPORTERS: &[&Exporter] = &[
     &columnar::PARQUET,
     &columnar::ARROW,
     &native::GPUPROF,
+    &speedscope::SPEEDSCOPE,
+    &folded::FOLDED,
+    &flamegraph::FLAMEGRAPH,
 ];
 
 /// How a format lies on disk.

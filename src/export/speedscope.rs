@@ -6,7 +6,6 @@ use crate::analysis::stacks::{self, FrameText, Stacks};
 use crate::error::{Error, Result};
 use crate::trace::sink::Need;
 use profiles::{FrameTable, Profiles};
-use std::io::Write;
 use trace_format::tables;
 
 mod lanes;

@@ -4,7 +4,7 @@
 use super::layout::{AXIS_Y, DARK, Geometry, LIGHT, Line, MARGIN, Picture, Rgb, SHADES, SUBTITLE_Y, TITLE_Y, Theme};
 use super::shorten;
 use crate::error::{Error, Result};
-use font8x8::{BASIC_FONTS, BLOCK_FONTS, BOX_FONTS, GREEK_FONTS, HIRAGANA_FONTS, LATIN_FONTS, MISC_FONTS, UnicodeFonts};
+use font8x8::legacy::{BASIC_LEGACY, BLOCK_LEGACY, BOX_LEGACY, GREEK_LEGACY, HIRAGANA_LEGACY, LATIN_LEGACY};
 use std::io::{self, Write};
 
 pub(super) fn write(picture: &Picture, width: usize, scale: usize, dark: bool, out: &mut dyn Write) -> Result<()> {
@@ -90,12 +90,23 @@ struct Canvas {
     pixels: Vec<u8>,
 }
 
+/// The letters there are: the first of a block, and its letters.
+const LETTERS: [(u32, &[[u8; 8]]); 6] = [
+    (0x00, &BASIC_LEGACY),
+    (0xa0, &LATIN_LEGACY),
+    (0x390, &GREEK_LEGACY),
+    (0x2500, &BOX_LEGACY),
+    (0x2580, &BLOCK_LEGACY),
+    (0x3040, &HIRAGANA_LEGACY),
+];
+
 /// The dots of a letter, row by row from the top; the lowest bit is the leftmost.
 fn glyph(c: char) -> [u8; 8] {
-    let fonts: [&dyn UnicodeFonts; 7] =
-        [&BASIC_FONTS, &LATIN_FONTS, &GREEK_FONTS, &BOX_FONTS, &BLOCK_FONTS, &HIRAGANA_FONTS, &MISC_FONTS];
-    // What no font has is a hollow box.
-    fonts.iter().find_map(|font| font.get(c)).unwrap_or([0, 0x3e, 0x22, 0x22, 0x22, 0x3e, 0, 0])
+    let letter = |(first, letters): &(u32, &[[u8; 8]])| {
+        u32::from(c).checked_sub(*first).and_then(|i| letters.get(i as usize)).copied()
+    };
+    // What is not there is a hollow box.
+    LETTERS.iter().find_map(letter).unwrap_or([0, 0x3e, 0x22, 0x22, 0x22, 0x3e, 0, 0])
 }
 
 /// First dot and number of dots of a letter.
