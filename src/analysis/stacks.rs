@@ -14,6 +14,7 @@ use crate::trace::sink::Need;
 use hashbrown::HashMap;
 use sites::Sites;
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use trace_format::schema::TableSpec;
 use trace_format::tables;
 
@@ -150,7 +151,8 @@ impl Stacks {
         node: impl Fn(&mut Tree, P) -> u32,
     ) -> Result<Stacks> {
         let mut sums: Vec<((P, Frame), Weight)> = Vec::new();
-        for (table, kind) in [(&tables::KERNEL, Some("shape_id")), (&tables::MEMCPY, Some("kind")), (&tables::MEMSET, None)]
+        for (table, kind) in
+            [(&tables::KERNEL, Some("shape_id")), (&tables::MEMCPY, Some("kind")), (&tables::MEMSET, None)]
         {
             sums.extend(work_sums(labels, filter, table, kind, &place)?);
         }
@@ -165,12 +167,41 @@ impl Stacks {
         Ok(Stacks { tree, leaves })
     }
 
-    /// Calls `each` with every stack, root first, and its weight, in an order that depends on the traces alone.
+    /// Calls `each` with every stack, root first, and its weight: stacks that begin alike stand together, those with
+    /// the most time first. The order depends on the traces alone.
     pub fn for_each(&self, mut each: impl FnMut(&[Frame], Weight)) {
+        let nodes = &self.tree.nodes;
+        let mut total_ns = vec![0_u128; nodes.len()];
+        let mut weights: Vec<Option<Weight>> = vec![None; nodes.len()];
+        for &(leaf, weight) in &self.leaves {
+            total_ns[leaf as usize] = weight.total_ns;
+            weights[leaf as usize] = Some(weight);
+        }
+        let mut children: Vec<Vec<u32>> = vec![Vec::new(); nodes.len()];
+        let mut pending = Vec::new();
+        // A node comes after the node before it in its path.
+        for (node, &(parent, _)) in nodes.iter().enumerate().rev() {
+            let total = total_ns[node];
+            match total_ns.get_mut(parent as usize) {
+                Some(sum) => {
+                    *sum += total;
+                    children[parent as usize].push(node as u32);
+                }
+                None => pending.push(node as u32),
+            }
+        }
+        // What is pushed last is taken first.
+        let lightest_first = |nodes: &mut Vec<u32>| nodes.sort_by_key(|&n| (total_ns[n as usize], Reverse(n)));
+        lightest_first(&mut pending);
         let mut path = Vec::new();
-        for &(node, weight) in &self.leaves {
-            self.tree.path(node, &mut path);
-            each(&path, weight);
+        while let Some(node) = pending.pop() {
+            if let Some(weight) = weights[node as usize] {
+                self.tree.path(node, &mut path);
+                each(&path, weight);
+            }
+            let mut below = std::mem::take(&mut children[node as usize]);
+            lightest_first(&mut below);
+            pending.append(&mut below);
         }
     }
 
@@ -268,10 +299,9 @@ impl<'a> FrameText<'a> {
         let labels = self.labels;
         match frame {
             Frame::Process(process) => labels.process(process).into(),
-            Frame::Thread { process, tid } => match self.threads.get(&(process, tid)).map(|&id| labels.text(id)) {
-                Some(name) if !name.is_empty() => format!("thread {tid} \"{name}\"").into(),
-                _ => format!("thread {tid}").into(),
-            },
+            Frame::Thread { process, tid } => {
+                thread_text(tid, self.threads.get(&(process, tid)).map_or("", |&id| labels.text(id))).into()
+            }
             Frame::Range { domain: 0, name } => labels.text(name).into(),
             Frame::Range { domain, name } => format!("{}:{}", labels.text(domain), labels.text(name)).into(),
             Frame::Call(name) => labels.api(name).into(),
@@ -285,5 +315,14 @@ impl<'a> FrameText<'a> {
             Frame::Copy(kind) => operation::memcpy_name(kind).into(),
             Frame::Fill => operation::MEMSET.into(),
         }
+    }
+}
+
+/// A thread in words. Some traces have names that say the number, too: once is enough.
+pub fn thread_text(tid: u32, name: &str) -> String {
+    match name {
+        "" => format!("thread {tid}"),
+        name if name.contains(&tid.to_string()) => name.to_owned(),
+        name => format!("thread {tid} \"{name}\""),
     }
 }

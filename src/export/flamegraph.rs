@@ -1,10 +1,10 @@
 //! A flame graph: an SVG picture that answers the mouse, drawn by inferno from the folded stacks.
 
-use super::folded::{BY, lines};
+use super::folded::{BY, lines, to_stream};
 use super::{Context, Destination, Exporter, Shape};
 use crate::analysis::stacks::{self, Frame};
 use crate::error::{Error, Result};
-use inferno::flamegraph::color::{Color, PaletteMap};
+use inferno::flamegraph::color::{BackgroundColor, Color, PaletteMap};
 use inferno::flamegraph::{Direction, Options, TextTruncateDirection};
 use std::io;
 
@@ -41,7 +41,10 @@ fn write(context: &Context, destination: &mut Destination) -> Result<()> {
     for (name, frame) in &lines.kinds {
         palette.insert(name, color(*frame, name));
     }
+    // inferno's own frame around everything has no name.
+    palette.insert("", Color::new(224, 228, 233));
     let mut options = Options::default();
+    options.bgcolors = Some(BackgroundColor::Flat(Color::new(255, 255, 255)));
     options.title = title(context);
     options.subtitle = Some(match context.options.get(BY.0) {
         Some("stream") => "GPU time by process, GPU, stream and kernel".to_owned(),
@@ -65,13 +68,15 @@ fn write(context: &Context, destination: &mut Destination) -> Result<()> {
         options.direction = Direction::Inverted;
     }
     let text: Vec<String> = lines.stacks.iter().map(|(stack, ns)| format!("{stack} {ns}")).collect();
-    let mut out = Out { inner: destination.stream()?, failed: None };
-    let drawn = inferno::flamegraph::from_lines(&mut options, text.iter().map(String::as_str), &mut out);
-    match (out.failed, drawn) {
-        (Some(error), _) => Err(Error::output(&error)),
-        (None, Err(error)) => Err(Error::new(format!("the flame graph cannot be drawn: {error}"))),
-        (None, Ok(())) => Ok(()),
-    }
+    to_stream(context, destination, |stream| {
+        let mut out = Out { inner: stream, failed: None };
+        let drawn = inferno::flamegraph::from_lines(&mut options, text.iter().map(String::as_str), &mut out);
+        match (out.failed, drawn) {
+            (Some(error), _) => Err(Error::output(&error)),
+            (None, Err(error)) => Err(Error::new(format!("the flame graph cannot be drawn: {error}"))),
+            (None, Ok(())) => Ok(()),
+        }
+    })
 }
 
 /// A whole number among the options.
@@ -79,8 +84,11 @@ fn number(context: &Context, key: &str, range: std::ops::RangeInclusive<usize>) 
     let Some(text) = context.options.get(key) else { return Ok(None) };
     match text.parse() {
         Ok(number) if range.contains(&number) => Ok(Some(number)),
-        _ => Err(Error::new(format!("--option {key}={text}: cannot be drawn"))
-            .remedy(&format!("give a whole number from {} to {}", range.start(), range.end()))),
+        _ => Err(Error::new(format!("--option {key}={text}: cannot be drawn")).remedy(&format!(
+            "give a whole number from {} to {}",
+            range.start(),
+            range.end()
+        ))),
     }
 }
 
@@ -108,7 +116,8 @@ fn printable(text: &str) -> String {
 /// violet for copies and fills. Names of one kind differ in shade.
 fn color(frame: Frame, name: &str) -> Color {
     // FNV-1a: the same on every machine.
-    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
+    let hash =
+        name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
     let part = |shift: u32, range: u64| ((hash >> shift) % range) as u8;
     let (a, b) = (part(16, 40), part(32, 30));
     let (r, g, blue) = match frame {

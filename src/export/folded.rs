@@ -4,8 +4,11 @@
 use super::{Context, Destination, Exporter, Shape};
 use crate::analysis::stacks::{self, Frame, FrameText, Stacks};
 use crate::error::{Error, Result};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use hashbrown::HashMap;
 use std::collections::BTreeMap;
+use std::io::Write;
 
 /// Folded stacks.
 pub static FOLDED: Exporter = Exporter {
@@ -25,11 +28,29 @@ pub(super) const BY: (&str, &str) =
     ("by", "range (process, thread, NVTX ranges, API call, kernel) or stream (process, GPU, stream, kernel)");
 
 fn write(context: &Context, destination: &mut Destination) -> Result<()> {
+    let lines = lines(context)?;
+    to_stream(context, destination, |out| {
+        let mut stacks = lines.stacks.iter();
+        stacks.try_for_each(|(stack, total_ns)| writeln!(out, "{stack} {total_ns}")).map_err(|e| Error::output(&e))
+    })
+}
+
+/// Lets `write` write to the stream, through gzip where that was asked for.
+///
+/// # Errors
+/// What `write` returns; an output that cannot be written.
+pub(super) fn to_stream(
+    context: &Context,
+    destination: &mut Destination,
+    write: impl FnOnce(&mut dyn Write) -> Result<()>,
+) -> Result<()> {
     let out = destination.stream()?;
-    for (stack, total_ns) in lines(context)?.stacks {
-        writeln!(out, "{stack} {total_ns}").map_err(|e| Error::output(&e))?;
+    if !context.options.gzip {
+        return write(out);
     }
-    Ok(())
+    let mut encoder = GzEncoder::new(out, Compression::default());
+    write(&mut encoder)?;
+    encoder.finish().map(|_| ()).map_err(|e| Error::output(&e))
 }
 
 /// Stacks as lines, and what their frames are.

@@ -1,11 +1,13 @@
 //! speedscope's own file format: GPU time by range as a sampled profile, then the timelines as evented ones, one for
 //! each stream and each thread. Times are nanoseconds from the first slice on.
 
+use super::folded::to_stream;
 use super::{Columns, Context, Destination, Exporter, Keeps, Shape};
 use crate::analysis::stacks::{self, FrameText, Stacks};
 use crate::error::{Error, Result};
-use crate::trace::sink::Need;
-use profiles::{FrameTable, Profiles};
+use profiles::{Finished, FrameTable, Profiles};
+use std::io::{self, Write};
+use trace_format::schema::TableSpec;
 use trace_format::tables;
 
 mod lanes;
@@ -18,7 +20,7 @@ pub static SPEEDSCOPE: Exporter = Exporter {
     extension: "speedscope.json",
     doc: "speedscope: GPU time by NVTX range, API call and kernel, and a timeline of every stream and thread",
     shape: Shape::Stream,
-    need,
+    need: stacks::need,
     options: &[],
     keeps: &[Keeps {
         table: "range",
@@ -28,51 +30,57 @@ pub static SPEEDSCOPE: Exporter = Exporter {
     write,
 };
 
-fn need() -> Need {
-    stacks::need()
-}
-
 /// What a slice may come from.
-const TABLES: &[&trace_format::schema::TableSpec] =
-    &[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::API, &tables::RANGE];
+const TABLES: &[&TableSpec] = &[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::API, &tables::RANGE];
 
 fn write(context: &Context, destination: &mut Destination) -> Result<()> {
-    let out = destination.stream()?;
     let text = FrameText::new(context.labels)?;
     let mut table = FrameTable::default();
     let sampled = sampled(context, &text, &mut table)?;
     let mut profiles = Profiles::new(context.frames, &text, &mut table);
-    context.frames.in_order(TABLES, context.filter, |chunk| {
-        chunk.iter().try_for_each(|(piece, i)| profiles.row(piece, i))
-    })?;
+    context
+        .frames
+        .in_order(TABLES, context.filter, |chunk| chunk.iter().try_for_each(|(piece, i)| profiles.row(piece, i)))?;
     if profiles.is_empty() {
         return Err(Error::nothing("no record with a duration, so there is nothing to show in speedscope")
             .remedy("gpuprof info says what the trace holds"));
     }
-    let failed = |e: std::io::Error| Error::output(&e);
-    // The table of frames is complete, but borrowed until the profiles are written, so it comes last.
+    let profiles = profiles.finish()?;
+    to_stream(context, destination, |out| document(context, sampled, profiles, &table, out))
+}
+
+/// The whole file.
+fn document(
+    context: &Context,
+    sampled: Option<String>,
+    mut profiles: Finished,
+    table: &FrameTable,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let failed = |e: io::Error| Error::output(&e);
     write!(out, "{{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",").map_err(failed)?;
     write!(out, "\"exporter\":\"gpuprof@{}\",", env!("CARGO_PKG_VERSION")).map_err(failed)?;
-    write!(out, "\"name\":{},\"activeProfileIndex\":0,\"profiles\":[", json(&name(context))).map_err(failed)?;
+    write!(out, "\"name\":{},\"activeProfileIndex\":0,\"shared\":{{\"frames\":[", json(&name(context)))
+        .map_err(failed)?;
+    for (i, text) in table.texts.iter().enumerate() {
+        let comma = if i == 0 { "" } else { "," };
+        write!(out, "{comma}\n{{\"name\":{}}}", json(text)).map_err(failed)?;
+    }
+    write!(out, "\n]}},\"profiles\":[").map_err(failed)?;
     let mut comma = "";
     if let Some(sampled) = sampled {
         write!(out, "\n{sampled}").map_err(failed)?;
         comma = ",";
     }
-    profiles.finish(|name, end_ns, spill, events| {
-        write!(out, "{comma}\n{{\"type\":\"evented\",\"name\":{},\"unit\":\"nanoseconds\",", json(&name))
-            .and_then(|()| write!(out, "\"startValue\":0,\"endValue\":{end_ns},\"events\":["))
+    for (name, events) in &profiles.profiles {
+        write!(out, "{comma}\n{{\"type\":\"evented\",\"name\":{},\"unit\":\"nanoseconds\",", json(name))
+            .and_then(|()| write!(out, "\"startValue\":0,\"endValue\":{},\"events\":[", profiles.end_ns))
             .map_err(failed)?;
-        spill.copy(events, out)?;
+        profiles.spill.copy(events, out)?;
+        write!(out, "]}}").map_err(failed)?;
         comma = ",";
-        write!(out, "]}}").map_err(failed)
-    })?;
-    write!(out, "\n],\"shared\":{{\"frames\":[").map_err(failed)?;
-    for (i, text) in table.texts.iter().enumerate() {
-        let comma = if i == 0 { "" } else { "," };
-        write!(out, "{comma}\n{{\"name\":{}}}", json(text)).map_err(failed)?;
     }
-    writeln!(out, "\n]}}}}").map_err(failed)
+    writeln!(out, "\n]}}").map_err(failed)
 }
 
 /// GPU time by range as a sampled profile: one sample for each stack, whose weight is its total. `None` without work.

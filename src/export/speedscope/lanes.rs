@@ -109,7 +109,12 @@ mod tests {
         assert_eq!(place(55, 100, 3), 0);
         assert_eq!(place(70, 80, 4), 0);
         assert_eq!(place(100, 100, 5), 0);
-        lanes.finish(|lane, open| { closed.push((lane, open.frame)); Ok::<(), ()>(()) }).unwrap();
+        lanes
+            .finish(|lane, open| {
+                closed.push((lane, open.frame));
+                Ok::<(), ()>(())
+            })
+            .unwrap();
         // Of the second lane nobody asked again until the end.
         assert_eq!(closed, [(0, 1), (0, 4), (0, 3), (0, 0), (0, 5), (1, 2)]);
     }

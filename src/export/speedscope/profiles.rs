@@ -75,6 +75,16 @@ pub(super) struct Profiles<'a> {
     span: Option<(i64, i64)>,
 }
 
+/// All timelines, complete.
+pub(super) struct Finished {
+    /// Name and events of each profile, in order.
+    pub(super) profiles: Vec<(String, Stream)>,
+    /// End of the last slice of all, from the start of the first.
+    pub(super) end_ns: i64,
+    /// Where some of the events are.
+    pub(super) spill: Spill,
+}
+
 /// One event, with the comma that parts it from the one before.
 fn event(out: &mut Vec<u8>, is_first: bool, kind: char, frame: u32, at: i64) {
     let comma = if is_first { "" } else { "," };
@@ -105,7 +115,12 @@ impl<'a> Profiles<'a> {
                 let end_ns = row.start_ns.saturating_add(duration_ns);
                 let (device, context, stream) = (row.device, row.context, row.stream);
                 let frame: fn(&$row) -> Frame = $frame;
-                self.on_stream(Place::Stream { process, device, context, stream }, row.start_ns, end_ns, frame(&row))
+                self.on_stream(
+                    Place::Stream { process, device, context, stream },
+                    row.start_ns,
+                    end_ns,
+                    frame(&row),
+                )
             }};
         }
         match piece.table() {
@@ -164,7 +179,14 @@ impl<'a> Profiles<'a> {
     }
 
     /// No end: the range was still open when the recording ended.
-    fn on_thread(&mut self, process: u32, tid: u32, start_ns: i64, end_ns: Option<i64>, frame: Frame) -> Result<()> {
+    fn on_thread(
+        &mut self,
+        process: u32,
+        tid: u32,
+        start_ns: i64,
+        end_ns: Option<i64>,
+        frame: Frame,
+    ) -> Result<()> {
         self.span(start_ns, end_ns.unwrap_or(start_ns));
         let is_call = matches!(frame, Frame::Call(_));
         let (first_ns, frame) = (self.first_ns(), self.table.index(frame, self.text));
@@ -176,35 +198,33 @@ impl<'a> Profiles<'a> {
         Ok(())
     }
 
-    /// Closes everything and hands each profile, in order, to `each`: its name, the end of the last slice of all
-    /// relative to the first, and what writes its events.
+    /// Closes everything.
     ///
     /// # Errors
-    /// The temporary file failed, or what `each` returns.
-    pub(super) fn finish(
-        mut self,
-        mut each: impl FnMut(String, i64, &mut Spill, &Stream) -> Result<()>,
-    ) -> Result<()> {
+    /// The temporary file failed.
+    pub(super) fn finish(mut self) -> Result<Finished> {
         let (first_ns, last_ns) = self.span.unwrap_or((0, 0));
         let mut timelines: Vec<_> = std::mem::take(&mut self.timelines).into_iter().collect();
         timelines.sort_unstable_by_key(|(place, _)| *place);
+        let mut profiles = Vec::new();
         for (place, mut timeline) in timelines {
             timeline.place_waiting(&mut self.spill, first_ns)?;
             let (lanes, spill) = (&mut timeline.lanes, &mut self.spill);
             timeline.nested.finish(|lane, open| close(lanes, spill, lane, &open, first_ns, last_ns))?;
             let name = self.name(place);
-            for (lane, stream) in timeline.lanes.iter().enumerate() {
+            for (lane, events) in timeline.lanes.into_iter().enumerate() {
                 let name = if lane == 0 { name.clone() } else { format!("{name} (overlapping, {})", lane + 1) };
-                each(name, last_ns.saturating_sub(first_ns), &mut self.spill, stream)?;
+                profiles.push((name, events));
             }
         }
-        Ok(())
+        Ok(Finished { profiles, end_ns: last_ns.saturating_sub(first_ns), spill: self.spill })
     }
 
     fn name(&self, place: Place) -> String {
         let frames = match place {
             Place::Stream { process, device, context, stream } => {
-                [Frame::Process(process), Frame::Device { process, device }, Frame::Stream { context, stream }].to_vec()
+                [Frame::Process(process), Frame::Device { process, device }, Frame::Stream { context, stream }]
+                    .to_vec()
             }
             Place::Thread { process, tid } => [Frame::Process(process), Frame::Thread { process, tid }].to_vec(),
         };
@@ -221,9 +241,9 @@ impl Timeline {
         for slice in self.waiting.drain(..) {
             let lanes = &mut self.lanes;
             let open = Open { end_ns: slice.end_ns, frame: slice.frame };
-            let lane = self.nested.place(slice.start_ns, open, |lane, open| {
-                close(lanes, spill, lane, &open, first_ns, i64::MAX)
-            })?;
+            let lane = self
+                .nested
+                .place(slice.start_ns, open, |lane, open| close(lanes, spill, lane, &open, first_ns, i64::MAX))?;
             if lane == self.lanes.len() {
                 self.lanes.push(Stream::default());
             }

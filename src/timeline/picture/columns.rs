@@ -81,7 +81,9 @@ mod tests {
 
     #[test]
     fn spans_are_cut_as_if_every_nanosecond_were_placed_by_itself() {
-        for (first, last, count) in [(0, 100, 7), (-50, 13, 64), (5, 6, 10), (1000, 1003, 2), (0, 997, 100), (3, 3, 1)] {
+        for (first, last, count) in
+            [(0, 100, 7), (-50, 13, 64), (5, 6, 10), (1000, 1003, 2), (0, 997, 100), (3, 3, 1)]
+        {
             let columns = Columns::new(first, last, count);
             assert_eq!((0..count).map(|i| columns.parts(i)).sum::<u64>() as u128, columns.length());
             assert!((0..count).all(|i| columns.parts(i) > 0), "{columns:?}");

@@ -5,6 +5,7 @@ use super::columns::Columns;
 use super::rows::{Busy, Class, Kind, OnDevice, Rows};
 use crate::analysis::labels::Labels;
 use crate::analysis::launches;
+use crate::analysis::stacks::thread_text;
 use crate::cupti::operation;
 use crate::error::Result;
 use std::collections::{BTreeSet, HashMap};
@@ -87,15 +88,18 @@ impl Picture {
         Class::ALL.into_iter().filter(|class| found.contains(class)).collect()
     }
 
-    /// What stands below: how what is busy looks, and what is not shown.
-    pub fn footnote(&self, looks: &str) -> String {
+    /// What stands below, as sentences: how long a column is and how it `looks`, and what is not shown.
+    pub fn notes(&self, looks: &str) -> Vec<String> {
         let column = self.length_ns() / self.columns.count as u64;
-        let column = if column == 0 { "less than 1 ns".to_owned() } else { format!("about {}", axis::duration(round(column))) };
-        let mut text = format!("Each column is {column}: the {looks}, the more of that time was busy.");
+        let column = match round(column) {
+            0 => "less than 1 ns".to_owned(),
+            ns => format!("about {}", axis::duration(ns)),
+        };
+        let mut notes = vec![format!("Each column is {column}, {looks}.")];
         if self.hidden > 0 {
-            text.push_str(&format!(" {} rows with less work are not shown.", self.hidden));
+            notes.push(format!("{} rows with less work are not shown.", self.hidden));
         }
-        text
+        notes
     }
 }
 
@@ -108,9 +112,15 @@ fn round(ns: u64) -> u64 {
     ns / unit * unit
 }
 
-/// Control characters, and what XML forbids, as spaces.
+/// Control characters, what XML forbids, and what turns the direction of writing around, as spaces.
 pub fn printable(text: &str) -> String {
-    text.replace(|c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}' | '\u{2028}' | '\u{2029}'), " ")
+    text.replace(
+        |c: char| {
+            c.is_control()
+                || matches!(c, '\u{fffe}' | '\u{ffff}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        },
+        " ",
+    )
 }
 
 /// The lines for `rows`, at most about `most` of them, and how many were left out: streams and threads with the
@@ -129,10 +139,8 @@ pub(super) fn lines(mut rows: Rows, labels: &Labels, most: usize) -> Result<(Vec
         rows.remove(key);
     }
     let names = launches::thread_names(labels.frames())?;
-    let name = |process: u32, tid: u32| match names.get(&(process, tid)).map(|&id| labels.text(id)) {
-        Some(name) if !name.is_empty() => format!("thread {tid} \"{name}\""),
-        _ => format!("thread {tid}"),
-    };
+    let name =
+        |process: u32, tid: u32| thread_text(tid, names.get(&(process, tid)).map_or("", |&id| labels.text(id)));
     // A stream id is unique within its context only.
     let mut contexts: HashMap<(u32, u32), BTreeSet<u32>> = HashMap::new();
     for (process, kind) in rows.keys() {
@@ -161,7 +169,14 @@ pub(super) fn lines(mut rows: Rows, labels: &Labels, most: usize) -> Result<(Vec
             Kind::Device(_, OnDevice::Fills) => (2, "MemSet".to_owned()),
             Kind::Device(device, OnDevice::Stream(context, stream)) => {
                 let several = contexts.get(&(process, device)).is_some_and(|all| all.len() > 1);
-                (2, if several { format!("Context {context}, stream {stream}") } else { format!("Stream {stream}") })
+                (
+                    2,
+                    if several {
+                        format!("Context {context}, stream {stream}")
+                    } else {
+                        format!("Stream {stream}")
+                    },
+                )
             }
             Kind::Device(_, OnDevice::OtherStreams) => (2, "other streams".to_owned()),
         };
@@ -247,7 +262,7 @@ pub static DARK: Theme = Theme {
 };
 
 /// Per cent of the colour that shades have, by level; the rest is the track behind.
-pub const SHADES: [u32; 9] = [0, 28, 38, 48, 58, 68, 79, 90, 100];
+pub const SHADES: [u32; 9] = [0, 40, 48, 56, 64, 73, 82, 91, 100];
 
 /// Places of everything, in units of the picture.
 pub struct Geometry {
@@ -294,12 +309,17 @@ impl Geometry {
         let top = AXIS_Y + 10;
         let mut y = top;
         let place = |line: &Line| {
+            let is_first = y == top;
             let height = match line {
                 Line { busy: None, .. } => 22,
                 Line { is_summary: true, .. } => 30,
                 _ => 16,
             };
-            let before = if line.is_summary { 8 } else { 3 };
+            let before = match line {
+                Line { busy: None, .. } if !is_first => 14,
+                Line { is_summary: true, .. } => 8,
+                _ => 3,
+            };
             y += before;
             let at = (y, height);
             y += height;

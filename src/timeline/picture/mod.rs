@@ -55,6 +55,9 @@ pub struct Options {
     pub rows: Option<usize>,
 }
 
+/// How a column of pixels looks.
+const STRENGTH: &str = "in a colour that is the stronger the more of that time was busy";
+
 /// The widths that can be drawn, in pixels.
 const PIXELS: std::ops::RangeInclusive<usize> = 320..=16_384;
 /// The widths that can be drawn, in characters.
@@ -86,8 +89,11 @@ pub fn picture(
     // A narrow terminal gets long lines rather than nothing; who asks for a width gets it or hears why not.
     let width = if options.width.is_none() { width.clamp(*range.start(), *range.end()) } else { width };
     if !range.contains(&width) {
-        return Err(Error::new(format!("--width {width}: cannot be drawn"))
-            .remedy(&format!("give a width from {} to {}", range.start(), range.end())));
+        return Err(Error::new(format!("--width {width}: cannot be drawn")).remedy(&format!(
+            "give a width from {} to {}",
+            range.start(),
+            range.end()
+        )));
     }
     let scale = options.scale.unwrap_or(1);
     if !(1..=4).contains(&scale) {
@@ -128,7 +134,8 @@ pub fn make(
     if rows.is_empty() {
         return Err(nothing());
     }
-    let records: u64 = rows.iter().filter(|((_, kind), _)| kind.is_part_of_total()).map(|(_, busy)| busy.records).sum();
+    let records: u64 =
+        rows.iter().filter(|((_, kind), _)| kind.is_part_of_total()).map(|(_, busy)| busy.records).sum();
     let (lines, hidden) = layout::lines(rows, labels, options.rows.unwrap_or(100))?;
     let origin_ns = all.map_or(first_ns, |(first, _)| first.min(first_ns));
     let mut subtitle = axis::duration(columns.last_ns.abs_diff(columns.first_ns));

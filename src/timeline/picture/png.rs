@@ -1,7 +1,9 @@
 //! A timeline as pixels. Letters are those of an old terminal, 8 by 8, set by their own widths and doubled without
 //! stairs.
 
-use super::layout::{AXIS_Y, DARK, Geometry, LIGHT, Line, MARGIN, Picture, Rgb, SHADES, SUBTITLE_Y, TITLE_Y, Theme};
+use super::layout::{
+    AXIS_Y, DARK, Geometry, LIGHT, Line, MARGIN, Picture, Rgb, SHADES, SUBTITLE_Y, TITLE_Y, Theme,
+};
 use super::shorten;
 use crate::error::{Error, Result};
 use font8x8::legacy::{BASIC_LEGACY, BLOCK_LEGACY, BOX_LEGACY, GREEK_LEGACY, HIRAGANA_LEGACY, LATIN_LEGACY};
@@ -71,7 +73,7 @@ fn legend(picture: &Picture, geometry: &Geometry, canvas: &mut Canvas, theme: &T
         canvas.text(x + 15, y, class.text(), theme.text, false);
         x += 34 + canvas.width_of(class.text(), false);
     }
-    let note = canvas.fit(&picture.footnote("stronger its colour"), geometry.width - 2 * MARGIN);
+    let note = canvas.fit(&picture.notes(super::STRENGTH).join(" "), geometry.width - 2 * MARGIN);
     canvas.text(MARGIN, geometry.footnote_y, &note, theme.faint, false);
 }
 

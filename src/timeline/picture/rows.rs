@@ -269,9 +269,8 @@ impl Reading<'_> {
                 let row = RangeRow::from_batch(rows, i);
                 let offset_ns = self.frames.offset_ns(process);
                 let original = |ns: i64| ns.saturating_sub(offset_ns);
-                let valid = row
-                    .end_ns
-                    .is_none_or(|end| valid_duration(original(row.start_ns), original(end)).is_some());
+                let valid =
+                    row.end_ns.is_none_or(|end| valid_duration(original(row.start_ns), original(end)).is_some());
                 // Marks have no length. A range that is open at the end lasts to the end.
                 if valid && row.style != 2 {
                     let end_ns = row.end_ns.unwrap_or(i64::MAX);

@@ -1,6 +1,8 @@
 //! A timeline as SVG: one path for each row, class and shade.
 
-use super::layout::{AXIS_Y, DARK, Geometry, LIGHT, Line, MARGIN, Picture, Rgb, SHADES, SUBTITLE_Y, TITLE_Y, Theme};
+use super::layout::{
+    AXIS_Y, DARK, Geometry, LIGHT, Line, MARGIN, Picture, Rgb, SHADES, SUBTITLE_Y, TITLE_Y, Theme,
+};
 use super::rows::{Busy, Class};
 use super::shorten;
 use crate::error::{Error, Result};
@@ -164,6 +166,6 @@ fn legend(picture: &Picture, geometry: &Geometry, svg: &mut String) {
         svg,
         "<text class=\"ft s\" x=\"{MARGIN}\" y=\"{}\">{}</text>",
         geometry.footnote_y,
-        escape(&picture.footnote("stronger its colour"))
+        escape(&picture.notes(super::STRENGTH).join(" "))
     );
 }

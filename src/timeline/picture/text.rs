@@ -14,7 +14,7 @@ const ASCII: [char; 9] = [' ', '.', ':', '-', '=', '+', '*', '#', '@'];
 const SHARE_WIDTH: usize = 8;
 
 fn label_width(width: usize) -> usize {
-    (width / 4).clamp(16, 40)
+    (width * 3 / 10).clamp(16, 44)
 }
 
 /// Characters that the columns of a line take.
@@ -39,13 +39,12 @@ pub(super) fn write(picture: &Picture, width: usize, options: &Options, out: &mu
     let mut text = String::new();
     let (labels, columns) = (label_width(width), picture.columns.count);
     let (blocks, ellipsis) = if options.ascii { (ASCII, "..") } else { (BLOCKS, "…") };
-    let ascii = |text: &str| if options.ascii { text.replace('µ', "u").replace('×', "x") } else { text.to_owned() };
     let line = |text: &mut String, content: &str| {
         text.push_str(content.trim_end());
         text.push('\n');
     };
     line(&mut text, &shorten(&plain(&picture.title, options), width, ellipsis));
-    line(&mut text, &ascii(&picture.subtitle));
+    line(&mut text, &plain(&picture.subtitle, options));
     text.push('\n');
     axis(picture, labels + SHARE_WIDTH + 2, options, &mut text);
     for shown in &picture.lines {
@@ -78,7 +77,7 @@ pub(super) fn write(picture: &Picture, width: usize, options: &Options, out: &mu
         text.push('\n');
     }
     text.push('\n');
-    legend(picture, blocks, options, &mut text);
+    legend(picture, blocks, width, options, &mut text);
     out.write_all(text.as_bytes()).map_err(|e| Error::output(&e))
 }
 
@@ -95,7 +94,7 @@ fn axis(picture: &Picture, indent: usize, options: &Options, text: &mut String) 
     let columns = picture.columns.count;
     let (mut names, mut marks) = (String::new(), String::new());
     let (dash, mark) = if options.ascii { ('-', '+') } else { ('─', '┬') };
-    for (column, label) in picture.ticks(columns / 14) {
+    for (column, label) in picture.ticks(columns / 10) {
         let label = if options.ascii { label.replace('µ', "u") } else { label };
         let at = names.chars().count();
         // Room for the label, and a space between it and the one before.
@@ -114,10 +113,11 @@ fn axis(picture: &Picture, indent: usize, options: &Options, text: &mut String) 
 }
 
 /// What blocks and colours mean, and what is not shown.
-fn legend(picture: &Picture, blocks: [char; 9], options: &Options, text: &mut String) {
-    let column = picture.footnote(if options.ascii { "fuller its sign" } else { "higher its block" });
-    text.push_str(&if options.ascii { column.replace('µ', "u") } else { column });
-    text.push('\n');
+fn legend(picture: &Picture, blocks: [char; 9], width: usize, options: &Options, text: &mut String) {
+    let looks = format!("busy from {} (little) to {} (all) of that time", blocks[1], blocks[8]);
+    for note in picture.notes(&looks) {
+        wrap(&if options.ascii { note.replace('µ', "u") } else { note }, width, text);
+    }
     if options.color {
         let names = picture.classes().into_iter();
         let names: Vec<String> =
@@ -125,4 +125,22 @@ fn legend(picture: &Picture, blocks: [char; 9], options: &Options, text: &mut St
         text.push_str(&names.join("  "));
         text.push('\n');
     }
+}
+
+/// Words in lines of at most `width` characters.
+fn wrap(words: &str, width: usize, text: &mut String) {
+    let mut used = 0;
+    for word in words.split(' ') {
+        let length = word.chars().count();
+        if used > 0 && used + 1 + length > width {
+            text.push('\n');
+            used = 0;
+        } else if used > 0 {
+            text.push(' ');
+            used += 1;
+        }
+        text.push_str(word);
+        used += length;
+    }
+    text.push('\n');
 }
