@@ -17,6 +17,7 @@ mod links;
 mod meta;
 pub mod model;
 pub mod names;
+pub mod picture;
 mod pack;
 mod places;
 mod read;
