@@ -68,6 +68,28 @@ fn a_block_belongs_to_one_thread_at_a_time() {
 }
 
 #[test]
+fn a_block_that_came_back_to_the_top_is_not_mistaken_for_one_that_never_left() {
+    explore(3, || {
+        let pool = pool();
+        use_block(pool);
+        let both = [pool.take(), pool.take()];
+        for block in both {
+            assert_eq!(pool.complete(block), Owner::Block);
+            pool.give_back(block, 8);
+        }
+        let other = thread::spawn(|| pool.take() as usize);
+        let (a, b) = (pool.take(), pool.take());
+        if !a.is_null() && pool.complete(a) == Owner::Block {
+            pool.give_back(a, 8);
+        }
+        let theirs = other.join().unwrap() as *mut u8;
+        assert!(theirs.is_null() || theirs != b, "held twice");
+        let last = pool.take();
+        assert!(last.is_null() || last != b && last != theirs, "held twice");
+    });
+}
+
+#[test]
 fn trimming_takes_no_block_from_anybody() {
     explore(3, || {
         let pool = pool();
@@ -322,6 +344,29 @@ fn the_end_of_a_drain_switches_nothing_off_in_a_window_that_opened_meanwhile() {
         GATE.profiler_stop(session, 40);
         GATE.drain(session, GATE.version(), true, 2);
         assert!(!session.gpu_kinds.load(Ordering::Relaxed) && !session.api_kinds.load(Ordering::Relaxed));
+    });
+}
+
+#[test]
+fn the_end_of_a_drain_does_not_end_that_of_a_later_window() {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    explore(3, || {
+        let session = session();
+        GATE.profiler_start(session, 10);
+        GATE.profiler_stop(session, 20);
+        let flush = thread::spawn(|| {
+            let version = GATE.version();
+            GATE.drain(session, version, true, 2);
+            version
+        });
+        GATE.profiler_start(session, 30);
+        GATE.profiler_stop(session, 40);
+        if flush.join().unwrap() != GATE.version() {
+            assert!(
+                GATE.is_draining() && session.gpu_kinds.load(Ordering::Relaxed),
+                "its kernels are still awaited"
+            );
+        }
     });
 }
 
