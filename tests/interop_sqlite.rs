@@ -115,7 +115,8 @@ fn hostile_names_are_nothing_to_the_real_nvprof() {
 
 /// The six databases of the collection that nsys wrote.
 fn databases(shared: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(shared.join("data/nsys")).expect("a folder").flatten().map(|entry| entry.path());
+    let entries =
+        std::fs::read_dir(shared.join("data/nsys")).expect("a folder").flatten().map(|entry| entry.path());
     let mut found: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|e| e == "sqlite")).collect();
     found.sort();
     assert_eq!(found.len(), 6, "{found:?}");

@@ -39,7 +39,8 @@ pub fn python(test: &str, name: &str, requirements: &Path) -> Option<PathBuf> {
         return Some(python);
     }
     let made = succeeds(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder)).and_then(|()| {
-        let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1", "--timeout", "20"];
+        let pip =
+            ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1", "--timeout", "20"];
         succeeds(Command::new(&python).args(pip).arg("-r").arg(requirements))
     });
     match made.and_then(|()| std::fs::write(&complete, "").map_err(|e| e.to_string())) {
