@@ -269,19 +269,11 @@ impl<'a> Cell<'a> {
 
 /// The value at row `i`.
 pub fn cell<'a>(context: &Context<'a>, piece: &'a Piece, i: usize, source: Source) -> Cell<'a> {
-    let frames = context.frames;
-    let process = || frames.processes.get(piece.process as usize);
     match source {
         Source::None => Cell::Null,
         Source::Table => Cell::text(piece.table().name),
         Source::Label => Cell::text(label(context, piece, i)),
-        Source::Process => Cell::Whole(i128::from(piece.process)),
-        Source::Pid => Cell::whole(process().and_then(|p| p.info.pid)),
-        Source::Rank => Cell::whole(process().and_then(|p| p.info.rank)),
-        Source::Clock => Cell::text(match process().and_then(|p| p.info.unix_offset_ns) {
-            Some(_) => "unix",
-            None => "relative",
-        }),
+        Source::Process | Source::Pid | Source::Rank | Source::Clock => of_process(context, piece.process, source),
         Source::DeviceName(column) => match stored(piece, column, i) {
             Cell::Whole(device) => Cell::text(context.labels.device(piece.process, device as u32)),
             _ => Cell::Null,
@@ -299,6 +291,21 @@ pub fn cell<'a>(context: &Context<'a>, piece: &'a Piece, i: usize, source: Sourc
             Cell::Whole(id) => shape_cell(context, id as u32, field),
             _ => Cell::Null,
         },
+    }
+}
+
+/// What is the same in all rows of a process; null for sources that are not.
+pub fn of_process<'a>(context: &Context<'a>, process: u32, source: Source) -> Cell<'a> {
+    let known = context.frames.processes.get(process as usize);
+    match source {
+        Source::Process => Cell::Whole(i128::from(process)),
+        Source::Pid => Cell::whole(known.and_then(|p| p.info.pid)),
+        Source::Rank => Cell::whole(known.and_then(|p| p.info.rank)),
+        Source::Clock => Cell::text(match known.and_then(|p| p.info.unix_offset_ns) {
+            Some(_) => "unix",
+            None => "relative",
+        }),
+        _ => Cell::Null,
     }
 }
 

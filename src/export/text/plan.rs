@@ -1,0 +1,235 @@
+//! What writing a row takes, worked out once per table: separators of columns that the table has not, text that is the
+//! same for many rows, numbers straight from their columns.
+
+use super::format::{Format, put, signed, unsigned};
+use crate::export::Context;
+use crate::export::flat::{self, Cell, Layout, ShapeField, Source};
+use crate::trace::ordered::Piece;
+use hashbrown::HashMap;
+use trace_format::columns::Values;
+use trace_format::schema::{ColumnType, TableSpec};
+use trace_format::tables;
+
+/// One step of writing a row of one table.
+enum Step {
+    /// Columns in which the table has nothing: their separators.
+    Nothing(Vec<u8>),
+    /// A stored number, the commonest case.
+    Number(usize),
+    /// What is the same in all rows of a process, by its ordinal.
+    OfProcess(Vec<Vec<u8>>),
+    /// What depends on the process and the number in this column.
+    OfPlace(usize, HashMap<(u32, u32), Vec<u8>>),
+    /// What depends on the id in this column alone, by id.
+    OfId(usize, Vec<Vec<u8>>),
+    /// Anything else.
+    Value(Source),
+    /// Consecutive fields of the shape that this column refers to, as formatted before for each shape.
+    Shape(usize, Vec<Vec<u8>>),
+}
+
+/// The steps for every table of a layout.
+pub(super) struct Plan<'a, F> {
+    format: &'a F,
+    names: Vec<&'a str>,
+    /// By position of the table: position of the first column of a step, and the step.
+    steps: Vec<Vec<(usize, Step)>>,
+}
+
+impl<'a, F: Format> Plan<'a, F> {
+    /// The steps for writing `layout` in `format`.
+    pub(super) fn new(context: &Context, layout: &'a Layout, format: &'a F) -> Self {
+        let names = layout.columns.iter().map(|column| column.name.as_str()).collect();
+        let mut plan = Plan { format, names, steps: Vec::new() };
+        for (position, table) in layout.tables.iter().enumerate() {
+            let sources: Vec<Source> = layout.columns.iter().map(|column| column.source(position)).collect();
+            let steps = plan.of_table(context, table, &sources);
+            plan.steps.push(steps);
+        }
+        plan
+    }
+
+    fn of_table(&self, context: &Context, table: &TableSpec, sources: &[Source]) -> Vec<(usize, Step)> {
+        let mut steps = Vec::new();
+        let mut at = 0;
+        while at < sources.len() {
+            let begun = at;
+            let step = match sources[at] {
+                Source::None => {
+                    let mut separators = Vec::new();
+                    while at < sources.len() && sources[at] == Source::None {
+                        if self.format.writes_nulls() {
+                            self.format.begin(&mut separators, at == 0, self.names[at]);
+                        }
+                        at += 1;
+                    }
+                    Step::Nothing(separators)
+                }
+                Source::Shape(column, _) => {
+                    let mut fields = Vec::new();
+                    while let Some(Source::Shape(same, field)) = sources.get(at)
+                        && *same == column
+                    {
+                        fields.push(*field);
+                        at += 1;
+                    }
+                    Step::Shape(column, self.shapes(context, begun, &fields))
+                }
+                Source::Cell(column) if !matches!(table.columns[column].ty, ColumnType::Bytes) => {
+                    at += 1;
+                    Step::Number(column)
+                }
+                other => {
+                    at += 1;
+                    self.prepared(context, table, other)
+                }
+            };
+            steps.push((begun, step));
+        }
+        steps
+    }
+
+    /// A step with as much formatted before as there is little of.
+    fn prepared(&self, context: &Context, table: &TableSpec, source: Source) -> Step {
+        let text = |text: &str| {
+            let mut out = Vec::new();
+            if !text.is_empty() {
+                self.format.text(&mut out, text);
+            }
+            out
+        };
+        let (frames, labels) = (context.frames, context.labels);
+        match source {
+            Source::Process | Source::Pid | Source::Rank | Source::Clock => {
+                let of = |process: u32| {
+                    let mut out = Vec::new();
+                    put(self.format, &mut out, &flat::of_process(context, process, source));
+                    out
+                };
+                Step::OfProcess((0..frames.processes.len() as u32).map(of).collect())
+            }
+            Source::Label if table == &tables::KERNEL => {
+                let shapes = 0..frames.shapes.all().len() as u32;
+                let column = table.column_index("shape_id").unwrap_or(0);
+                Step::OfId(column, shapes.map(|shape| text(labels.kernel(shape))).collect())
+            }
+            // Names of calls are few; those of ranges need not be.
+            Source::Label if table == &tables::API => {
+                let names = 0..frames.names.len() as u32;
+                let column = table.column_index("name_id").unwrap_or(0);
+                Step::OfId(column, names.map(|name| text(labels.api(name))).collect())
+            }
+            Source::DeviceName(column) => {
+                let known = frames.devices.iter().map(|(process, row)| (*process, row.device));
+                // A process without devices of its own has those of its file.
+                let others = frames
+                    .devices
+                    .iter()
+                    .flat_map(|(_, row)| (0..frames.processes.len() as u32).map(|process| (process, row.device)));
+                let names = known.chain(others).map(|key| (key, text(labels.device(key.0, key.1))));
+                Step::OfPlace(column, names.collect())
+            }
+            other => Step::Value(other),
+        }
+    }
+
+    /// The text of some fields for every shape, and last for a shape that is not known.
+    fn shapes(&self, context: &Context, first: usize, fields: &[ShapeField]) -> Vec<Vec<u8>> {
+        let count = context.frames.shapes.all().len() as u32;
+        (0..=count)
+            .map(|shape| {
+                let mut text = Vec::new();
+                for (i, field) in fields.iter().enumerate() {
+                    let value = flat::shape_cell(context, shape, *field);
+                    if matches!(value, Cell::Null) && !self.format.writes_nulls() {
+                        continue;
+                    }
+                    // Where nulls are left out, what comes first differs from row to row: see `row`.
+                    let is_first = self.format.writes_nulls() && first + i == 0;
+                    self.format.begin(&mut text, is_first, self.names[first + i]);
+                    put(self.format, &mut text, &value);
+                }
+                text
+            })
+            .collect()
+    }
+
+    /// Appends row `i` of `piece`.
+    pub(super) fn row(&self, context: &Context, layout: &Layout, piece: &Piece, i: usize, out: &mut Vec<u8>) {
+        let (open, close) = self.format.ends();
+        out.extend_from_slice(open);
+        let begun = out.len();
+        for (at, step) in &self.steps[layout.table(piece.table())] {
+            // Where nulls are left out, the first value that is written is the first.
+            let first = if self.format.writes_nulls() { *at == 0 } else { out.len() == begun };
+            match step {
+                Step::Nothing(separators) => out.extend_from_slice(separators),
+                Step::Number(column) => {
+                    let column = &piece.rows.columns[*column];
+                    let null = column.is_null(i);
+                    if null && !self.format.writes_nulls() {
+                        continue;
+                    }
+                    self.format.begin(out, first, self.names[*at]);
+                    match &column.values {
+                        _ if null => {}
+                        Values::I64(v) => signed(out, v[i]),
+                        Values::U32(v) => unsigned(out, u64::from(v[i])),
+                        Values::U64(v) => unsigned(out, v[i]),
+                        Values::F64(v) => put(self.format, out, &Cell::Real(v[i])),
+                        Values::Bool(v) => put(self.format, out, &Cell::Bool(v[i])),
+                        Values::Bytes(v) => put(self.format, out, &Cell::Bytes(v.get(i))),
+                    }
+                }
+                Step::OfProcess(texts) => {
+                    self.ready(out, first, *at, texts.get(piece.process as usize));
+                }
+                Step::OfPlace(column, texts) => {
+                    let text = id_at(piece, *column, i).and_then(|id| texts.get(&(piece.process, id)));
+                    self.ready(out, first, *at, text);
+                }
+                Step::OfId(column, texts) => {
+                    self.ready(out, first, *at, id_at(piece, *column, i).and_then(|id| texts.get(id as usize)));
+                }
+                Step::Shape(column, texts) => {
+                    let id = match &piece.rows.columns[*column].values {
+                        Values::U32(ids) => ids[i] as usize,
+                        _ => usize::MAX,
+                    };
+                    let text = texts.get(id).or(texts.last()).map_or(&[][..], Vec::as_slice);
+                    let leads = first && !self.format.writes_nulls();
+                    out.extend_from_slice(if leads { text.strip_prefix(b",").unwrap_or(text) } else { text });
+                }
+                Step::Value(source) => {
+                    let value = flat::cell(context, piece, i, *source);
+                    if matches!(value, Cell::Null) && !self.format.writes_nulls() {
+                        continue;
+                    }
+                    self.format.begin(out, first, self.names[*at]);
+                    put(self.format, out, &value);
+                }
+            }
+        }
+        out.extend_from_slice(close);
+    }
+}
+
+impl<F: Format> Plan<'_, F> {
+    /// Writes a value that is text already; none and empty are null.
+    fn ready(&self, out: &mut Vec<u8>, first: bool, at: usize, text: Option<&Vec<u8>>) {
+        let text = text.map_or(&[][..], Vec::as_slice);
+        if !text.is_empty() || self.format.writes_nulls() {
+            self.format.begin(out, first, self.names[at]);
+            out.extend_from_slice(text);
+        }
+    }
+}
+
+/// The id in a column of ids; `None` where null.
+fn id_at(piece: &Piece, column: usize, i: usize) -> Option<u32> {
+    let column = &piece.rows.columns[column];
+    match &column.values {
+        Values::U32(ids) if !column.is_null(i) => Some(ids[i]),
+        _ => None,
+    }
+}
