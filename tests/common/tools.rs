@@ -39,7 +39,8 @@ pub fn python(test: &str, name: &str, requirements: &Path) -> Option<PathBuf> {
         return Some(python);
     }
     let made = succeeds(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder)).and_then(|()| {
-        let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1", "--timeout", "20"];
+        let pip =
+            ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1", "--timeout", "20"];
         succeeds(Command::new(&python).args(pip).arg("-r").arg(requirements))
     });
     match made.and_then(|()| std::fs::write(&complete, "").map_err(|e| e.to_string())) {
@@ -70,7 +71,7 @@ pub fn nvidia(test: &str) -> Option<PathBuf> {
 
 /// Runs a shell command with NVIDIA's tools on the path; its output, error lines included.
 pub fn with_nvidia(tools: &Path, command: &str, arguments: &[&str]) -> String {
-    let script = format!(". '{}/env'; {command} 2>&1", tools.display());
+    let script = format!(". '{}/env'; {{ {command}; }} 2>&1", tools.display());
     let output = Command::new("bash").args(["-c", &script, "bash"]).args(arguments).stdin(Stdio::null()).output();
     String::from_utf8_lossy(&output.expect("bash").stdout).into_owned()
 }
