@@ -7,12 +7,15 @@
 pub mod columnar;
 pub mod database;
 pub mod destination;
+pub mod flamegraph;
 pub mod flat;
+pub mod folded;
 pub mod folder;
 pub mod lossy;
 pub mod native;
 pub mod nsys_sqlite;
 pub mod nvprof_db;
+pub mod speedscope;
 pub mod text;
 pub mod texts;
 
@@ -34,6 +37,9 @@ pub static EXPORTERS: &[&Exporter] = &[
     &native::GPUPROF,
     &nsys_sqlite::EXPORTER,
     &nvprof_db::EXPORTER,
+    &speedscope::SPEEDSCOPE,
+    &folded::FOLDED,
+    &flamegraph::FLAMEGRAPH,
 ];
 
 /// How a format lies on disk.
