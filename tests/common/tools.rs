@@ -71,7 +71,7 @@ pub fn nvidia(test: &str) -> Option<PathBuf> {
 
 /// Runs a shell command with NVIDIA's tools on the path; its output, error lines included.
 pub fn with_nvidia(tools: &Path, command: &str, arguments: &[&str]) -> String {
-    let script = format!(". '{}/env'; {command} 2>&1", tools.display());
+    let script = format!(". '{}/env'; {{ {command}; }} 2>&1", tools.display());
     let output = Command::new("bash").args(["-c", &script, "bash"]).args(arguments).stdin(Stdio::null()).output();
     String::from_utf8_lossy(&output.expect("bash").stdout).into_owned()
 }

@@ -15,6 +15,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import shutil
 import sqlite3
 import stat
@@ -41,6 +42,14 @@ def run(main, name, arguments):
     return out.getvalue()
 
 
+def plain(text):
+    """Output without what is not about the records: paths, who wrote the file, and what GPUs are called, for which the
+    tools look in other places of older files."""
+    text = re.sub(r"(?m)^(Profile: |  Nsight version).*\n", "", text)
+    text = re.sub(r"(?m)^( *GPU \d+)( - .*)?:.*?(Kernels=.*)?$", r"\1: \3", text)
+    return re.sub(r"(GPU \d+) \([^\n]*?\) ran", r"\1 ran", text)
+
+
 def without_duckdb():
     """nsys-ai asks DuckDB's server for an extension each time; without it the tool reads the database itself."""
     import duckdb
@@ -55,7 +64,7 @@ def nsys_ai(path):
     without_duckdb()
     from nsys_ai.__main__ import main
 
-    found = {"info": run(main, "nsys-ai", ["info", path]), "summary": run(main, "nsys-ai", ["summary", path])}
+    found = {command: plain(run(main, "nsys-ai", [command, path])) for command in ("info", "summary")}
     for skill in SKILLS:
         found[skill] = json.loads(run(main, "nsys-ai", ["skill", "run", skill, path, "--format", "json"]))
     return found
@@ -64,7 +73,7 @@ def nsys_ai(path):
 def nsys_tui(path):
     from nsys_tui.__main__ import main
 
-    return {command: run(main, "nsys-tui", [command, path]) for command in ("info", "summary")}
+    return {command: plain(run(main, "nsys-tui", [command, path])) for command in ("info", "summary")}
 
 
 def nsys2prv(path, gpuprof):

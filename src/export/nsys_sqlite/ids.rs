@@ -64,7 +64,6 @@ impl Ids {
         }
         let base = self.process(process);
         let used = &mut self.used;
-        let used = &mut self.used;
         let id = *self.threads.entry(key).or_insert_with(|| {
             // Linux gives out 22 bits, so the upper half is free for ids of other kinds.
             let mut low = if tid > ID_MASK { tid & ID_MASK | UPPER_HALF } else { tid };

@@ -62,7 +62,8 @@ const KEEPS: &[Keeps] = &[
     Keeps {
         table: "api",
         columns: Columns::AllBut(&["name_id"]),
-        note: "nvprof has numbers of CUDA's functions and no names: what has no number (HIP) is called INVALID",
+        note: "nvprof has numbers of CUDA's functions and no names: what has no number (HIP) is called INVALID, and nvprof \
+               11.8 has wrong names for functions newer than itself",
     },
     Keeps { table: "sync", columns: Columns::AllBut(&["result"]), note: "" },
     Keeps { table: "overhead", columns: Columns::AllBut(&["correlation"]), note: "" },

@@ -18,6 +18,9 @@ pub(super) fn write(writer: &mut Writer) -> Result<()> {
     threads(writer, &mut names)
 }
 
+/// The UUID of no device.
+const NO_UUID: [u8; 16] = [0; 16];
+
 /// A definition is repeated in native files, and the last knows most. A file with several processes may describe the
 /// devices for one of them only, so another's serve where the process has none.
 fn devices(writer: &mut Writer) -> Result<()> {
@@ -55,7 +58,8 @@ fn devices(writer: &mut Writer) -> Result<()> {
     let mut rows = Rows::of_existing(writer.database, &schema::DEVICE, columns);
     for row in found.values() {
         let name = writer.name(Some(row.name_id))?;
-        let uuid = row.uuid.as_deref().map_or(Value::Null, Value::Blob);
+        // nvprof ends without a word where there is none.
+        let uuid = Value::Blob(row.uuid.as_deref().filter(|uuid| uuid.len() == NO_UUID.len()).unwrap_or(&NO_UUID));
         rows.add([
             Value::Int(0),
             row.memory_bandwidth_kb_per_s.into(),
@@ -71,7 +75,7 @@ fn devices(writer: &mut Writer) -> Result<()> {
             uuid,
             name.into(),
             1u32.into(),
-            Value::Blob(&[0; 16]),
+            Value::Blob(&NO_UUID),
         ])?;
     }
     Ok(())

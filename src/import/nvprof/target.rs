@@ -96,7 +96,7 @@ pub(super) fn devices(r: &mut Reader) {
             memory_bandwidth_kb_per_s: row.int(bandwidth),
             l2_cache_bytes: row.int(l2),
             max_warps_per_multiprocessor: row.int(warps),
-            uuid: row.bytes(uuid).filter(|uuid| uuid.len() == 16).map(<[u8]>::to_vec),
+            uuid: row.bytes(uuid).filter(|uuid| uuid.len() == 16 && **uuid != [0; 16]).map(<[u8]>::to_vec),
             pci_bus_id: None,
         };
         r.sink.push(process, device);
