@@ -14,6 +14,7 @@
 //!    by [`analysis::labels::Labels`] ([`demangle`], [`cupti`]), restricted by a [`trace::select::Filter`].
 //! 4. **Showing.** [`report`] lays rows out as nvprof did ([`report::nvprof`]) or as typed tables named after nsys's
 //!    reports ([`report::VIEWS`]), which [`render`] writes as text, CSV, TSV, JSON or Markdown.
+//!    [`export`] writes all rows for other tools, one format per file.
 //! 5. **Asking.** [`cli`] has one file per subcommand; only `main` exits.
 //!
 //! Times are integer nanoseconds from the file to the last digit printed. Whatever is partial is said: readers
@@ -28,6 +29,7 @@ pub mod cupti;
 pub mod demangle;
 pub mod doctor;
 pub mod error;
+pub mod export;
 pub mod import;
 pub mod launch;
 pub mod render;

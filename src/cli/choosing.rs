@@ -18,7 +18,7 @@ pub enum Align {
 }
 
 /// Which rows take part.
-#[derive(clap::Args, Debug, Default)]
+#[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Choosing rows")]
 pub struct Choosing {
     /// Keep what matches: a regular expression on kernel names, or KEY=VALUES with the keys kernel (a regular
@@ -90,6 +90,16 @@ impl Choosing {
             return Err(Error::new("some of these traces count time from 1970 and others from their own start")
                 .remedy("list them apart, or let all begin at 0 with --align start"));
         }
+        Ok(())
+    }
+
+    /// Sets both times; an empty one stays open.
+    ///
+    /// # Errors
+    /// What is no time.
+    pub fn set_times(&mut self, from: &str, to: &str) -> Result<()> {
+        let when = |text: &str| if text.is_empty() { Ok(None) } else { text.parse().map(Some) };
+        (self.from, self.to) = (when(from)?, when(to)?);
         Ok(())
     }
 

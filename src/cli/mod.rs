@@ -1,10 +1,13 @@
 //! The command line: one file per subcommand, holding its arguments and its `run`.
 
 mod choosing;
+pub mod convert;
 pub mod doctor;
+pub mod export;
 pub mod info;
 mod newest;
 pub mod preload_path;
+mod progress;
 pub mod record;
 pub mod report;
 mod times;
@@ -33,6 +36,10 @@ enum Command {
     Record(record::Args),
     /// Summarise traces, or list every activity in them
     Report(report::Args),
+    /// Write traces in another format: CSV, Parquet, SQLite, Chrome JSON and more
+    Export(export::Args),
+    /// Rewrite traces of any kind as .gpuprof: smaller, cut, or the pieces of one joined
+    Convert(convert::Args),
     /// Say what a file is, who wrote it, and what is in it
     Info(info::Args),
     /// Say whether programs can be recorded here, and if not, what to do
@@ -50,6 +57,8 @@ pub fn run(cli: Cli) -> Result<Ended> {
         // As the program ended, so do we.
         Command::Record(args) => return record::run(&args),
         Command::Report(args) => report::run(args),
+        Command::Export(args) => export::run(&args),
+        Command::Convert(args) => convert::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Doctor(args) => doctor::run(args),
         Command::PreloadPath(args) => preload_path::run(&args),

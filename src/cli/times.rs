@@ -13,6 +13,23 @@ pub enum When {
     OnTheWall(i64),
 }
 
+/// A length of time: `10us`, `1.5ms`, or plain nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Length(pub i64);
+
+impl std::str::FromStr for Length {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Length> {
+        let units = [("ns", 0), ("us", 3), ("ms", 6), ("s", 9)];
+        let unit = units.iter().find_map(|(unit, digits)| Some((text.strip_suffix(unit)?, *digits)));
+        let (number, digits) = unit.unwrap_or((text, 0));
+        decimal_ns(number, digits).filter(|&ns| ns >= 0).map(Length).ok_or_else(|| {
+            Error::new(format!("\"{text}\" is not a length of time")).remedy("write 1.5s, 200ms, 10us or 5ns")
+        })
+    }
+}
+
 const DAY_NS: i64 = 86_400_000_000_000;
 
 impl std::str::FromStr for When {

@@ -22,8 +22,14 @@ pub trait Importer: Sync {
 }
 
 /// All readers, in the order in which they are asked.
-pub static IMPORTERS: &[&dyn Importer] =
-    &[&nvprof::Nvprof, &nvvp_session::NvvpSession, &nsys::Nsys, &kineto::Kineto];
+pub static IMPORTERS: &[&dyn Importer] = &[
+    &nvprof::Nvprof,
+    &nvvp_session::NvvpSession,
+    &nsys::Nsys,
+    &kineto::Kineto,
+    &exported::CsvTimeline,
+    &exported::Folder,
+];
 
 /// The reader for a file.
 ///
@@ -100,6 +106,7 @@ impl Head {
     }
 }
 
+pub mod exported;
 pub mod kineto;
 pub mod nsys;
 pub mod nvprof;

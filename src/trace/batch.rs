@@ -3,6 +3,7 @@
 use polars::prelude::*;
 use polars_arrow::bitmap::Bitmap;
 use trace_format::columns::{self, Values};
+use trace_format::schema::{ColumnSpec, ColumnType};
 
 /// Some rows of one table of one process.
 ///
@@ -130,6 +131,39 @@ pub fn to_frame(batch: columns::Batch) -> PolarsResult<DataFrame> {
         out.push(Column::from(series));
     }
     DataFrame::new(rows, out)
+}
+
+/// A column of `frame` as values of the registry's type; all null if the frame has none.
+pub fn to_column(frame: &DataFrame, spec: &ColumnSpec, rows: usize) -> PolarsResult<columns::Column> {
+    let Ok(column) = frame.column(spec.name) else { return Ok(columns::Column::nulls(spec.ty, rows)) };
+    let series = column.as_materialized_series();
+    macro_rules! primitive {
+        ($get:ident, $variant:ident) => {{
+            let chunked = series.$get()?;
+            let mut values = Vec::with_capacity(rows);
+            match chunked.null_count() {
+                0 => chunked.downcast_iter().for_each(|array| values.extend_from_slice(array.values())),
+                _ => values.extend(chunked.iter().map(Option::unwrap_or_default)),
+            }
+            Values::$variant(values)
+        }};
+    }
+    let values = match spec.ty {
+        ColumnType::U32 => primitive!(u32, U32),
+        ColumnType::U64 => primitive!(u64, U64),
+        ColumnType::I64 => primitive!(i64, I64),
+        ColumnType::F64 => primitive!(f64, F64),
+        ColumnType::Bool => Values::Bool(series.bool()?.iter().map(|v| v.unwrap_or(false)).collect()),
+        ColumnType::Bytes => {
+            let mut bytes = columns::BytesColumn::default();
+            series.binary()?.iter().for_each(|v| bytes.push(v.unwrap_or_default()));
+            Values::Bytes(bytes)
+        }
+    };
+    polars_ensure!(values.len() == rows, ComputeError: "column {} has {} of {rows} rows", spec.name, values.len());
+    let validity =
+        (series.null_count() > 0).then(|| series.is_not_null().iter().map(|v| v == Some(true)).collect());
+    Ok(columns::Column { values, validity })
 }
 
 /// Replaces the ids in column `name` by `map[id]`; ids beyond the map become `missing`.

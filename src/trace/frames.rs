@@ -11,8 +11,8 @@ use crate::import::{self, Head};
 use polars::prelude::*;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use trace_format::schema::{TableSpec, Unit};
 use trace_format::tables::{self, DeviceRow};
 
@@ -37,7 +37,7 @@ pub struct OpenedFile {
 }
 
 /// Where some rows of a table are.
-enum Part {
+pub(super) enum Part {
     /// Read by an importer and kept.
     Kept { process: u32, table: &'static TableSpec, frame: DataFrame },
     /// A frame of a native file, decoded when asked for.
@@ -45,7 +45,7 @@ enum Part {
 }
 
 impl Part {
-    fn table(&self) -> &'static TableSpec {
+    pub(super) fn table(&self) -> &'static TableSpec {
         match self {
             Part::Kept { table, .. } | Part::Native { table, .. } => table,
         }
@@ -72,6 +72,7 @@ pub struct Frames {
     pub notes: Vec<Note>,
     parts: Vec<Part>,
     natives: Vec<NativeFile>,
+    rows_decoded: Arc<AtomicU64>,
 }
 
 impl Frames {
@@ -188,6 +189,11 @@ impl Frames {
                 Part::Native { file, frame, .. } => self.natives[*file].frame_rows(*frame),
             })
             .sum()
+    }
+
+    /// A counter of rows handed out so far, of all tables together, for whoever shows progress.
+    pub fn rows_decoded(&self) -> Arc<AtomicU64> {
+        self.rows_decoded.clone()
     }
 
     /// Ordinals of the processes that have rows of `table`.
@@ -332,7 +338,37 @@ impl Frames {
         Ok(merged.unwrap_or_else(make))
     }
 
-    fn decode(
+    /// All parts of all tables, in the order of the files.
+    pub(super) fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// Earliest start of the part's rows with valid times, its process's offset added; `None` if it has none.
+    pub(super) fn part_start_ns(&self, part: &Part) -> Option<i64> {
+        match part {
+            Part::Native { file, frame, .. } => {
+                let native = &self.natives[*file];
+                native.frame_times(*frame).map(|(start, _)| start.saturating_add(self.offset_ns(native.process)))
+            }
+            Part::Kept { process, table, frame } => {
+                let batch = Batch {
+                    process: *process,
+                    offset_ns: 0,
+                    rows: frame.height(),
+                    frame: frame.clone(),
+                    selected: None,
+                };
+                let (start, duration) = (batch.i64("start_ns"), batch.i64("duration_ns"));
+                let has_duration = table.column_index("duration_ns").is_some();
+                let valid = |i: &usize| !has_duration || duration.get(*i).is_some();
+                let first = (0..batch.rows).filter(valid).filter_map(|i| start.get(i)).min();
+                first.map(|start| start.saturating_add(self.offset_ns(*process)))
+            }
+        }
+    }
+
+    /// Decodes `columns` of one part, and marks what the filter selects; `None`: not of a wanted process, or damaged.
+    pub(super) fn decode(
         &self,
         part: &Part,
         columns: &[&str],
@@ -359,6 +395,7 @@ impl Frames {
             }
         };
         let (frame, rows) = frame;
+        self.rows_decoded.fetch_add(rows as u64, Ordering::Relaxed);
         let offset_ns = self.offset_ns(process);
         let mut batch = Batch { process, offset_ns, rows, frame, selected: None };
         filter.apply(part.table(), &mut batch);

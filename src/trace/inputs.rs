@@ -1,4 +1,5 @@
-//! From what the user typed to a list of files: files as they are, folders walked, globs expanded.
+//! From what the user typed to a list of files: files as they are, folders walked, globs expanded. A folder of
+//! exported tables is one file, its manifest.
 
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -68,6 +69,11 @@ fn glob_into(pattern: &str, files: &mut Vec<InputFile>) -> Result<()> {
 }
 
 fn walk(folder: &Path, depth: usize, files: &mut Vec<InputFile>) -> Result<()> {
+    if let Some(manifest) = crate::import::exported::manifest_in(folder) {
+        // Its tables are one trace, which the manifest stands for.
+        files.push(InputFile { path: manifest, named: depth == FOLDER_DEPTH });
+        return Ok(());
+    }
     let entries =
         folder.read_dir().map_err(|e| Error::at(folder, format_args!("the folder cannot be read: {e}")))?;
     for entry in entries {

@@ -28,6 +28,10 @@ pub struct Selection {
     pub to_ns: Option<i64>,
     /// API calls made inside a range of this name, and the GPU work they launched.
     pub range: Option<String>,
+    /// Rows that last so long or longer. Rows without a duration are no part of this question and stay.
+    pub min_duration_ns: Option<i64>,
+    /// Of the kernels, those of so many names with the most time.
+    pub top_kernels: Option<usize>,
 }
 
 impl Selection {
@@ -44,6 +48,8 @@ impl Selection {
             && self.from_ns.is_none()
             && self.to_ns.is_none()
             && self.range.is_none()
+            && self.min_duration_ns.is_none()
+            && self.top_kernels.is_none()
     }
 
     /// Whether resolving needs the API calls and their correlation ids, beyond what a summary needs.
@@ -110,6 +116,9 @@ impl Filter {
         }
         let by_gpu = selection.by_gpu_property();
         filter.selection = selection;
+        if let Some(most) = filter.selection.top_kernels {
+            filter.shape = top_kernels(frames, &filter, most, kernel_text)?;
+        }
         if by_gpu {
             let mut launched = HashSet::new();
             for table in [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET] {
@@ -177,7 +186,9 @@ impl Filter {
                 out.push(column);
             }
         };
-        need(s.from_ns.is_some() || s.to_ns.is_some(), "start_ns");
+        need(s.from_ns.is_some() || s.to_ns.is_some() || s.min_duration_ns.is_some(), "start_ns");
+        need(s.min_duration_ns.is_some(), "duration_ns");
+        need(s.min_duration_ns.is_some(), "end_ns");
         need(!s.devices.is_empty(), "device");
         need(!s.streams.is_empty(), "stream");
         need(!self.shape.is_empty(), "shape_id");
@@ -205,14 +216,18 @@ impl Filter {
         }
         let launched = self.launched.as_ref().filter(|_| is_api);
         let in_range = self.in_range.as_ref().filter(|_| table.column_index("correlation").is_some());
-        let by_name = has_name_filter && is_kernel;
-        let restricted = by_time || by_device || by_stream || by_name || launched.is_some() || in_range.is_some();
+        let by_name = !self.shape.is_empty() && is_kernel;
+        let by_duration = s.min_duration_ns.is_some();
+        let restricted =
+            by_duration || by_time || by_device || by_stream || by_name || launched.is_some() || in_range.is_some();
         if !restricted {
             return;
         }
         let (start, device, stream) = (batch.i64("start_ns"), batch.u32("device"), batch.u32("stream"));
         let (shape, correlation) = (batch.u32("shape_id"), batch.u64("correlation"));
         let tid = batch.u32("tid");
+        let (duration, end) = (batch.i64("duration_ns"), batch.i64("end_ns"));
+        let lasts = |i: usize| duration.get(i).or_else(|| Some(end.get(i)?.saturating_sub(start.get(i)?)));
         let keeps = |i: usize| {
             let launch = || correlation.get(i).map(|c| (batch.process, c));
             let in_time = !by_time
@@ -221,6 +236,7 @@ impl Filter {
                     s.from_ns.is_none_or(|from| from <= t) && s.to_ns.is_none_or(|to| t < to)
                 });
             in_time
+                && s.min_duration_ns.is_none_or(|least| lasts(i).is_none_or(|ns| ns >= least))
                 && (!by_device || device.get(i).is_some_and(|d| s.devices.contains(&d)))
                 && (!by_stream || stream.get(i).is_some_and(|v| s.streams.contains(&v)))
                 && (!by_name
@@ -234,6 +250,43 @@ impl Filter {
         let kept = (0..batch.rows as u32).filter(|&i| keeps(i as usize)).collect();
         batch.selected = Some(kept);
     }
+}
+
+/// Which shapes are of the `most` kernel names with the most time among what `filter` selects.
+fn top_kernels(
+    frames: &Frames,
+    filter: &Filter,
+    most: usize,
+    kernel_text: impl Fn(u32) -> String,
+) -> Result<Vec<bool>> {
+    let shapes = frames.shapes.all().len();
+    let totals = frames.fold(
+        &tables::KERNEL,
+        &["shape_id", "duration_ns"],
+        filter,
+        || vec![0u128; shapes],
+        |totals: &mut Vec<u128>, batch| {
+            let (shape, duration) = (batch.u32("shape_id"), batch.i64("duration_ns"));
+            batch.for_each_row(|i| {
+                if let (Some(id), Some(ns)) = (shape.get(i), duration.get(i))
+                    && let Some(total) = totals.get_mut(id as usize)
+                {
+                    *total += ns.unsigned_abs() as u128;
+                }
+            });
+        },
+        |a, b| a.iter_mut().zip(b).for_each(|(a, b)| *a += b),
+    )?;
+    let names: Vec<String> = (0..shapes as u32).map(kernel_text).collect();
+    let mut by_name: BTreeMap<&str, u128> = BTreeMap::new();
+    for (name, total) in names.iter().zip(totals) {
+        *by_name.entry(name).or_default() += total;
+    }
+    let mut ranked: Vec<(std::cmp::Reverse<u128>, &str)> =
+        by_name.into_iter().map(|(name, total)| (std::cmp::Reverse(total), name)).collect();
+    ranked.sort_unstable();
+    let chosen: HashSet<&str> = ranked.into_iter().take(most).map(|(_, name)| name).collect();
+    Ok(names.iter().map(|name| chosen.contains(name.as_str())).collect())
 }
 
 /// Where a range was open: process and thread; no thread for ranges that are not bound to one.

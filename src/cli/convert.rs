@@ -1,0 +1,100 @@
+//! `gpuprof convert`: any trace as `.gpuprof`.
+
+use super::choosing::Choosing;
+use super::export::Job;
+use super::newest;
+use crate::demangle::Demangling;
+use crate::error::{Error, Result};
+use crate::export::{self, Options};
+use std::path::PathBuf;
+
+/// Arguments of `convert`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "A .gpuprof file holds one process: traces of several become a folder of files.
+
+Examples:
+  gpuprof convert report1.sqlite -o run.gpuprof
+  gpuprof convert run.gpuprof --from 10s --to 12s -o two-seconds.gpuprof
+  gpuprof convert 'run.00*.gpuprof' -o whole.gpuprof         the segments of a ring
+  gpuprof convert --recompress run.gpuprof -o smaller.gpuprof")]
+pub struct Args {
+    /// Traces: files, folders or globs, of any known kind. Without any: the newest trace here
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+
+    /// File or folder to write
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+
+    /// Cut out a piece: --from and --to in one, e.g. 1s..2.5s
+    #[arg(long, value_name = "FROM..TO", conflicts_with_all = ["from", "to"])]
+    slice: Option<String>,
+
+    /// Only rewrite, in full frames sorted by time. That is what convert does to every trace; the option refuses
+    /// traces that are no .gpuprof
+    #[arg(long)]
+    recompress: bool,
+
+    /// Join traces into one output: the segments of one recording into a file, several processes into a folder.
+    /// That is what convert does with more than one path; the option refuses a single one
+    #[arg(long)]
+    merge: bool,
+
+    /// Replace a folder that is not empty
+    #[arg(long)]
+    force: bool,
+
+    /// No progress and no closing line
+    #[arg(short, long)]
+    quiet: bool,
+
+    #[command(flatten)]
+    choosing: Choosing,
+}
+
+/// Runs `convert`.
+///
+/// # Errors
+/// Contradicting options, paths that hold no trace, an output that cannot be written.
+pub fn run(args: &Args) -> Result<()> {
+    let paths = if args.paths.is_empty() { vec![newest::trace_here()?] } else { args.paths.clone() };
+    let files = crate::trace::inputs::expand(&paths)?;
+    if args.merge && files.len() < 2 {
+        return Err(Error::new("--merge: there is one trace only").remedy("name the others too, or leave it out"));
+    }
+    if args.recompress {
+        for file in &files {
+            let head = crate::import::Head::read(&file.path)?;
+            if !crate::trace::native::NativeFile::sniff(&head) {
+                return Err(Error::at(&file.path, "is no .gpuprof trace, which --recompress asks for")
+                    .remedy("leave --recompress out to convert it"));
+            }
+        }
+    }
+    let mut choosing = args.choosing.clone();
+    if let Some(slice) = &args.slice {
+        let (from, to) = slice.split_once("..").ok_or_else(|| {
+            Error::new(format!("--slice {slice}: not two times")).remedy("write FROM..TO, e.g. 1s..2.5s")
+        })?;
+        choosing.set_times(from, to)?;
+    }
+    let output = args.output.clone().or_else(|| {
+        // The default name of an export would be the trace itself.
+        let stem = paths[0].file_stem()?.to_string_lossy().into_owned();
+        let is_native = paths[0].extension().is_some_and(|e| e == "gpuprof") || paths[0].is_dir();
+        is_native.then(|| PathBuf::from(format!("{stem}-converted.gpuprof")))
+    });
+    Job {
+        exporter: &export::native::GPUPROF,
+        options: Options::default(),
+        paths,
+        output,
+        choosing: &choosing,
+        min_duration: None,
+        top_kernels: None,
+        demangling: Demangling::Off,
+        force: args.force,
+        quiet: args.quiet,
+    }
+    .run()
+}

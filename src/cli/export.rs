@@ -1,0 +1,202 @@
+//! `gpuprof export`: traces in other tools' formats.
+
+use super::choosing::Choosing;
+use super::newest;
+use super::progress::Progress;
+use super::report::say;
+use super::times::Length;
+use crate::analysis::labels::Labels;
+use crate::analysis::partial;
+use crate::demangle::Demangling;
+use crate::error::{Error, Result};
+use crate::export::destination::Pending;
+use crate::export::{self, Context, Exporter, Options, Shape};
+use crate::trace::frames::Frames;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Arguments of `export`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:
+  gpuprof export run.gpuprof -o timeline.csv
+  gpuprof export --format jsonl report1.sqlite -o - | head
+  gpuprof export --format parquet 'run-*/' -o tables/
+  gpuprof export run.nvvp -o trace.json.gz            for Perfetto and chrome://tracing
+  gpuprof export --formats                            every format, its options, and what it keeps")]
+pub struct Args {
+    /// Traces: files, folders or globs, of any known kind. Without any: the newest trace here
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+
+    /// The format; without it, what the output's name says
+    #[arg(short = 'F', long, value_name = "FORMAT")]
+    format: Option<String>,
+
+    /// File or folder to write, - for the standard output. Without it: the first trace's name with the format's ending
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+
+    /// Columns of tabular formats, in this order, with commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    columns: Option<Vec<String>>,
+
+    /// Leave out rows that last less than TIME, e.g. 10us
+    #[arg(long, value_name = "TIME")]
+    min_duration: Option<Length>,
+
+    /// Of the kernels, write only those of the N names with the most time
+    #[arg(long, value_name = "N")]
+    top_kernels: Option<usize>,
+
+    /// An option of the format; --formats lists them
+    #[arg(long = "option", value_name = "KEY=VALUE")]
+    own: Vec<String>,
+
+    /// Kernel names: on (correct), nvprof (as nvprof printed them, bugs included) or off (as stored)
+    #[arg(long, value_name = "HOW", default_value = "on")]
+    demangling: Demangling,
+
+    /// Replace a folder that is not empty
+    #[arg(long)]
+    force: bool,
+
+    /// No progress and no closing line
+    #[arg(short, long)]
+    quiet: bool,
+
+    /// List the formats with their options and what they keep, and exit
+    #[arg(long)]
+    formats: bool,
+
+    #[command(flatten)]
+    choosing: Choosing,
+}
+
+/// Runs `export`.
+///
+/// # Errors
+/// Contradicting options, paths that hold no trace, an output that cannot be written.
+pub fn run(args: &Args) -> Result<()> {
+    if args.formats {
+        use std::io::Write as _;
+        return std::io::stdout().write_all(formats().as_bytes()).map_err(|e| Error::output(&e));
+    }
+    let exporter = exporter(args)?;
+    let job = Job {
+        exporter,
+        options: options(args, exporter)?,
+        paths: if args.paths.is_empty() { vec![newest::trace_here()?] } else { args.paths.clone() },
+        output: args.output.clone(),
+        choosing: &args.choosing,
+        min_duration: args.min_duration,
+        top_kernels: args.top_kernels,
+        demangling: args.demangling,
+        force: args.force,
+        quiet: args.quiet,
+    };
+    job.run()
+}
+
+/// One export, as `export` and `convert` ask for it.
+pub(super) struct Job<'a> {
+    pub exporter: &'static Exporter,
+    pub options: Options,
+    pub paths: Vec<PathBuf>,
+    pub output: Option<PathBuf>,
+    pub choosing: &'a Choosing,
+    pub min_duration: Option<Length>,
+    pub top_kernels: Option<usize>,
+    pub demangling: Demangling,
+    pub force: bool,
+    pub quiet: bool,
+}
+
+impl Job<'_> {
+    /// Reads, writes, and says what is partial.
+    ///
+    /// # Errors
+    /// Paths that hold no trace, an output that cannot be written.
+    pub fn run(&self) -> Result<()> {
+        let exporter = self.exporter;
+        let need = (exporter.need)();
+        let progress = Progress::new(self.quiet, "reading");
+        let mut frames = Frames::open(&self.paths, &need)?;
+        self.choosing.align(&mut frames, true)?;
+        let labels = Labels::new(&frames, self.demangling);
+        let mut selection = self.choosing.selection()?;
+        selection.min_duration_ns = self.min_duration.map(|length| length.0);
+        selection.top_kernels = self.top_kernels;
+        let filter = self.choosing.filter(selection, &labels)?;
+        let shape = exporter.shape.of_processes(frames.processes.len());
+        let output = match &self.output {
+            Some(output) => output.clone(),
+            None => default_output(&self.paths[0], exporter, shape, self.options.gzip),
+        };
+        let (pending, mut destination) = Pending::open(&output, shape, self.force)?;
+        let rows = need.tables.iter().map(|table| frames.rows(table)).sum();
+        progress.stage("writing", rows, frames.rows_decoded());
+        let context = Context { frames: &frames, labels: &labels, filter: &filter, options: &self.options };
+        (exporter.write)(&context, &mut destination)?;
+        pending.finish(destination)?;
+        progress.finish();
+        let mut notes = frames.all_notes();
+        notes.extend(partial::losses(&frames)?);
+        say(&notes);
+        if !self.quiet && output != Path::new("-") {
+            eprintln!("gpuprof: {} written ({})", output.display(), exporter.name);
+        }
+        Ok(())
+    }
+}
+
+fn exporter(args: &Args) -> Result<&'static Exporter> {
+    if let Some(name) = &args.format {
+        return export::find(name);
+    }
+    let name = args.output.as_deref().and_then(Path::file_name).and_then(|n| n.to_str()).unwrap_or_default();
+    export::by_file_name(name).ok_or_else(|| {
+        Error::new("which format to write is not clear")
+            .remedy("say --format FORMAT (--formats lists them), or give -o a known ending")
+    })
+}
+
+fn options(args: &Args, exporter: &Exporter) -> Result<Options> {
+    let mut own = Vec::new();
+    for option in &args.own {
+        let (key, value) = option
+            .split_once('=')
+            .ok_or_else(|| Error::new(format!("--option {option}: no value")).remedy("write --option KEY=VALUE"))?;
+        if !exporter.options.iter().any(|(known, _)| *known == key) {
+            let known: Vec<&str> = exporter.options.iter().map(|(known, _)| *known).collect();
+            let known = if known.is_empty() { "it has none".to_owned() } else { known.join(", ") };
+            return Err(Error::new(format!("--option {key}: format {} has no such option", exporter.name))
+                .remedy(&format!("known: {known}")));
+        }
+        own.push((key.to_owned(), value.to_owned()));
+    }
+    let gzip = args.output.as_deref().and_then(Path::extension).is_some_and(|e| e == "gz");
+    Ok(Options { columns: args.columns.clone(), gzip, own })
+}
+
+/// Beside the trace, under its name with another ending.
+fn default_output(path: &Path, exporter: &Exporter, shape: Shape, gzip: bool) -> PathBuf {
+    let stem = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let ending = if exporter.extension.is_empty() { exporter.name } else { exporter.extension };
+    match shape {
+        Shape::Folder => PathBuf::from(format!("{stem}-{}", exporter.name)),
+        _ => PathBuf::from(format!("{stem}.{ending}{}", if gzip { ".gz" } else { "" })),
+    }
+}
+
+/// What `--formats` prints.
+fn formats() -> String {
+    let mut out = String::new();
+    for exporter in export::EXPORTERS {
+        let _ = writeln!(out, "{:<11} {}", exporter.name, exporter.doc);
+        for (key, doc) in exporter.options {
+            let _ = writeln!(out, "{:<13} --option {key}=…  {doc}", "");
+        }
+    }
+    out.push_str("\nWhat each of them keeps: docs/lossy.md\n");
+    out
+}

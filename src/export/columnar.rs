@@ -1,0 +1,229 @@
+//! Parquet and Arrow, one file per table: for pandas, DuckDB, Spark, Polars and whatever else reads columns.
+
+use super::flat::{self, Cell, FlatType, Layout, Source};
+use super::{Context, Destination, Exporter, Shape, folder};
+use crate::error::{Error, Result};
+use crate::trace::ordered::{Chunk, Piece};
+use crate::trace::sink::Need;
+use polars::prelude::*;
+use polars_io::SerWriter as _;
+use polars_io::ipc::{IpcCompression, IpcWriter};
+use polars_io::parquet::write::{KeyValueMetadata, ParquetCompression, ParquetWriter, StatisticsOptions};
+use rayon::prelude::*;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+use std::sync::Arc;
+use trace_format::columns::Values;
+use trace_format::schema::{ColumnType, TableSpec};
+
+const OPTIONS: &[(&str, &str)] =
+    &[("partition", "one file per process in folders key=value: run, host, rank, pid, several with commas")];
+
+/// Parquet.
+pub static PARQUET: Exporter = Exporter {
+    name: "parquet",
+    extension: "",
+    doc: "a folder with one Parquet file per table: zstd, statistics, sorted by start",
+    shape: Shape::Folder,
+    need: Need::all,
+    options: OPTIONS,
+    keeps: folder::KEEPS,
+    write: |context, destination| write(context, destination, "parquet", parquet),
+};
+
+/// Arrow IPC files.
+pub static ARROW: Exporter = Exporter {
+    name: "arrow",
+    extension: "",
+    doc: "a folder with one Arrow IPC file per table: zstd, sorted by start",
+    write: |context, destination| write(context, destination, "arrow", arrow),
+    ..PARQUET
+};
+
+/// Rows of a row group: many, so that readers can skip; few enough to hold.
+const GROUP_ROWS: usize = 1 << 20;
+
+/// Writes one group of rows, or ends the file.
+type Writer = Box<dyn FnMut(Option<&DataFrame>) -> PolarsResult<()>>;
+
+fn write(
+    context: &Context,
+    destination: &mut Destination,
+    extension: &str,
+    open: fn(File, &DataFrame, Vec<(String, String)>) -> PolarsResult<Writer>,
+) -> Result<()> {
+    folder::write(context, destination, extension, |context, path, table| write_table(context, path, table, open))
+}
+
+fn write_table(
+    context: &Context,
+    path: &Path,
+    table: &'static TableSpec,
+    open: fn(File, &DataFrame, Vec<(String, String)>) -> PolarsResult<Writer>,
+) -> Result<()> {
+    let mut layout = Layout::of(&[table]);
+    if let Some(columns) = &context.options.columns {
+        // Every table has the columns it has; that none of them has one is found by the first.
+        let known = |name: &&String| layout.columns.iter().any(|column| column.name == **name);
+        let chosen: Vec<String> = columns.iter().filter(known).cloned().collect();
+        layout.choose(&chosen)?;
+    }
+    let file = File::create(path).map_err(|e| Error::at(path, format_args!("cannot be created: {e}")))?;
+    let failed = |e: PolarsError| Error::at(path, format_args!("cannot be written: {e}"));
+    let empty = to_frame(context, &layout, &[]).map_err(failed)?;
+    let mut writer = open(file, &empty, metadata(context, &layout, table)).map_err(failed)?;
+    let mut group = empty.clone();
+    context.frames.in_order(&[table], context.filter, |chunk: &Chunk| {
+        let rows: Vec<(&Piece, usize)> = chunk.iter().collect();
+        let frame = to_frame(context, &layout, &rows).map_err(failed)?;
+        group.vstack_mut(&frame).map_err(failed)?;
+        if group.height() >= GROUP_ROWS {
+            writer(Some(&std::mem::replace(&mut group, empty.clone()))).map_err(failed)?;
+        }
+        Ok(())
+    })?;
+    if group.height() > 0 {
+        writer(Some(&group)).map_err(failed)?;
+    }
+    writer(None).map_err(failed)
+}
+
+/// What a reader cannot see from the columns: units, meanings, what times count from.
+fn metadata(context: &Context, layout: &Layout, table: &TableSpec) -> Vec<(String, String)> {
+    let columns: serde_json::Map<String, serde_json::Value> = layout
+        .columns
+        .iter()
+        .map(|column| (column.name.clone(), serde_json::json!({"unit": column.unit, "doc": column.doc})))
+        .collect();
+    let unix = context.frames.processes.iter().any(|process| process.info.unix_offset_ns.is_some());
+    vec![
+        ("gpuprof.table".to_owned(), table.name.to_owned()),
+        ("gpuprof.columns".to_owned(), serde_json::Value::from(columns).to_string()),
+        ("gpuprof.clock".to_owned(), if unix { "unix" } else { "relative" }.to_owned()),
+        // Times are whole: nothing has to be added to them.
+        ("base_time_ns".to_owned(), "0".to_owned()),
+    ]
+}
+
+fn parquet(file: File, empty: &DataFrame, metadata: Vec<(String, String)>) -> PolarsResult<Writer> {
+    let mut writer = ParquetWriter::new(BufWriter::new(file))
+        .with_compression(ParquetCompression::Zstd(None))
+        .with_statistics(StatisticsOptions::default())
+        .with_row_group_size(Some(GROUP_ROWS))
+        .with_key_value_metadata(Some(KeyValueMetadata::from_static(metadata)))
+        .batched(empty.schema())?;
+    Ok(Box::new(move |group| match group {
+        Some(group) => writer.write_batch(group),
+        None => writer.finish().map(drop),
+    }))
+}
+
+fn arrow(file: File, empty: &DataFrame, metadata: Vec<(String, String)>) -> PolarsResult<Writer> {
+    let mut writer = IpcWriter::new(BufWriter::new(file)).with_compression(Some(IpcCompression::default()));
+    let pairs = metadata.into_iter().map(|(key, value)| (key.into(), value.into()));
+    writer.set_custom_schema_metadata(Arc::new(pairs.collect()));
+    let mut writer = writer.batched(empty.schema(), Vec::new())?;
+    Ok(Box::new(move |group| match group {
+        Some(group) => writer.write_batch(group),
+        None => writer.finish(),
+    }))
+}
+
+/// Rows of one table as a frame with the layout's columns, made by all threads.
+pub fn to_frame(context: &Context, layout: &Layout, rows: &[(&Piece, usize)]) -> PolarsResult<DataFrame> {
+    let columns: Vec<Column> = layout
+        .columns
+        .par_iter()
+        .map(|column| {
+            let source = column.source(0);
+            let name = PlSmallStr::from_str(&column.name);
+            if let Source::Cell(index) = source
+                && let Some(series) = stored(&name, layout.tables[0], index, rows)
+            {
+                return series.into_column();
+            }
+            let cells = rows.iter().map(|(piece, i)| flat::cell(context, piece, *i, source));
+            computed(name, column.ty, cells).into_column()
+        })
+        .collect();
+    DataFrame::new(rows.len(), columns)
+}
+
+/// A stored column of numbers, gathered without a detour; `None` for other types.
+fn stored(name: &PlSmallStr, table: &TableSpec, index: usize, rows: &[(&Piece, usize)]) -> Option<Series> {
+    macro_rules! gather {
+        ($variant:ident, $ty:ty, $as:ty) => {{
+            let cells = rows.iter().map(|(piece, i)| {
+                let column = &piece.rows.columns[index];
+                match &column.values {
+                    Values::$variant(values) if !column.is_null(*i) => Some(values[*i] as $as),
+                    _ => None,
+                }
+            });
+            if table.columns[index].nullable {
+                cells.collect::<ChunkedArray<$ty>>()
+            } else {
+                ChunkedArray::<$ty>::from_vec(PlSmallStr::EMPTY, cells.map(Option::unwrap_or_default).collect())
+            }
+        }};
+    }
+    let series = match table.columns[index].ty {
+        ColumnType::U32 => gather!(U32, Int64Type, i64).into_series(),
+        ColumnType::I64 => gather!(I64, Int64Type, i64).into_series(),
+        ColumnType::U64 => gather!(U64, UInt64Type, u64).into_series(),
+        ColumnType::F64 => gather!(F64, Float64Type, f64).into_series(),
+        ColumnType::Bool | ColumnType::Bytes => return None,
+    };
+    Some(series.with_name(name.clone()))
+}
+
+fn computed<'a>(name: PlSmallStr, ty: FlatType, cells: impl Iterator<Item = Cell<'a>>) -> Series {
+    match ty {
+        FlatType::Text => {
+            let texts: Vec<Option<std::borrow::Cow<'a, str>>> = cells
+                .map(|cell| match cell {
+                    Cell::Text(text) => Some(text),
+                    _ => None,
+                })
+                .collect();
+            StringChunked::from_iter_options(name, texts.into_iter()).into_series()
+        }
+        FlatType::Whole { unsigned: false } => {
+            let values = cells.map(|cell| match cell {
+                Cell::Whole(value) => i64::try_from(value).ok(),
+                _ => None,
+            });
+            values.collect::<Int64Chunked>().with_name(name).into_series()
+        }
+        FlatType::Whole { unsigned: true } => {
+            let values = cells.map(|cell| match cell {
+                Cell::Whole(value) => u64::try_from(value).ok(),
+                _ => None,
+            });
+            values.collect::<UInt64Chunked>().with_name(name).into_series()
+        }
+        FlatType::Real => {
+            let values = cells.map(|cell| match cell {
+                Cell::Real(value) => Some(value),
+                Cell::Whole(value) => Some(value as f64),
+                _ => None,
+            });
+            values.collect::<Float64Chunked>().with_name(name).into_series()
+        }
+        FlatType::Bool => {
+            let values = cells.map(|cell| match cell {
+                Cell::Bool(value) => Some(value),
+                _ => None,
+            });
+            values.collect::<BooleanChunked>().with_name(name).into_series()
+        }
+        FlatType::Bytes => {
+            let values = cells.map(|cell| match cell {
+                Cell::Bytes(bytes) => Some(bytes),
+                _ => None,
+            });
+            values.collect::<BinaryChunked>().with_name(name).into_series()
+        }
+    }
+}

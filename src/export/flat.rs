@@ -1,0 +1,364 @@
+//! Rows as flat records: every id resolved, every launch shape spelled out. What all tabular formats share.
+//!
+//! The columns follow from the registry: `X_id` that names something becomes text `X`, a shape id becomes the columns
+//! of table `shape`, all others keep their names. Before them stand what identifies a row everywhere: table, name,
+//! process, pid, rank, device name.
+
+use crate::cupti::operation;
+use crate::error::{Error, Result};
+use crate::export::Context;
+use crate::trace::ordered::Piece;
+use trace_format::columns::Values;
+use trace_format::schema::{ColumnSpec, ColumnType, TableSpec, Unit};
+use trace_format::tables::{self, ShapeRow};
+
+/// Where a flat column of one table gets its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The table has none.
+    None,
+    /// The table's name.
+    Table,
+    /// The name for people: a kernel's demangled, a copy's in nvprof's words.
+    Label,
+    /// The process's ordinal, and what is known of it.
+    Process,
+    /// Its process id.
+    Pid,
+    /// Its rank.
+    Rank,
+    /// `unix` or `relative`: what times count from.
+    Clock,
+    /// The name of the device in the column with this index.
+    DeviceName(usize),
+    /// The column with this index, as it is.
+    Cell(usize),
+    /// The name that the id in the column with this index stands for.
+    Name(usize),
+    /// This field of the shape that the column with this index refers to.
+    Shape(usize, ShapeField),
+}
+
+/// A field of table `shape` but its id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShapeField {
+    /// A number, by index into the columns of [`tables::SHAPE`].
+    Number(usize),
+    /// A name, likewise.
+    Name(usize),
+}
+
+/// The type of a flat column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlatType {
+    /// Text.
+    Text,
+    /// A whole number; 64-bit unsigned ids do not fit into the signed type that all else has.
+    Whole {
+        /// Whether it is one of those.
+        unsigned: bool,
+    },
+    /// A floating-point number.
+    Real,
+    /// Yes or no.
+    Bool,
+    /// Bytes that are no text, e.g. a UUID: written as hexadecimal digits by text formats.
+    Bytes,
+}
+
+/// One column of the output.
+#[derive(Clone, Debug)]
+pub struct FlatColumn {
+    /// Its name, the unit in it.
+    pub name: String,
+    /// Its type.
+    pub ty: FlatType,
+    /// Its unit, for metadata: `ns`, `bytes`, `count`; empty otherwise.
+    pub unit: &'static str,
+    /// One line of documentation.
+    pub doc: &'static str,
+    /// For each of the tables, where it comes from.
+    sources: Vec<Source>,
+}
+
+impl FlatColumn {
+    /// Where values of the table at this position of the layout come from.
+    pub fn source(&self, table: usize) -> Source {
+        self.sources[table]
+    }
+}
+
+/// The columns of some tables written as one.
+pub struct Layout {
+    /// The tables, in the order given.
+    pub tables: Vec<&'static TableSpec>,
+    /// The columns, in order.
+    pub columns: Vec<FlatColumn>,
+}
+
+/// Columns of table `shape`, under the names they have in flat records.
+const SHAPE_NAMES: [(&str, &str); 3] =
+    [("name_id", "mangled_name"), ("demangled_id", "demangled_name"), ("base_id", "base_name")];
+
+fn unit_text(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Ns => "ns",
+        Unit::Bytes => "bytes",
+        Unit::Count => "count",
+        Unit::Id | Unit::Name | Unit::Shape | Unit::Code | Unit::Other => "",
+    }
+}
+
+fn type_of(column: &ColumnSpec) -> FlatType {
+    match column.ty {
+        ColumnType::U32 | ColumnType::I64 => FlatType::Whole { unsigned: false },
+        ColumnType::U64 => FlatType::Whole { unsigned: true },
+        ColumnType::F64 => FlatType::Real,
+        ColumnType::Bool => FlatType::Bool,
+        ColumnType::Bytes => FlatType::Bytes,
+    }
+}
+
+impl Layout {
+    /// The layout of `tables` as one table.
+    pub fn of(tables: &[&'static TableSpec]) -> Layout {
+        let mut layout = Layout { tables: tables.to_vec(), columns: Vec::new() };
+        let text = FlatType::Text;
+        let id = FlatType::Whole { unsigned: false };
+        layout.add("table", text, "", "The table of the registry the row belongs to.", |_| Source::Table);
+        layout.add("name", text, "", "Its name for people; kernels demangled.", |_| Source::Label);
+        for time in ["start_ns", "duration_ns", "end_ns"] {
+            layout.add_registry(time);
+        }
+        layout.add("process", id, "", "Ordinal of the process among the traces exported together.", |_| {
+            Source::Process
+        });
+        layout.add("pid", id, "", "Process id.", |_| Source::Pid);
+        layout.add("rank", id, "", "Rank in a distributed job.", |_| Source::Rank);
+        layout.add("clock", text, "", "unix: times count from 1970; relative: from some start.", |_| Source::Clock);
+        for place in ["device", "context", "stream", "tid", "correlation"] {
+            layout.add_registry(place);
+        }
+        layout.add("device_name", text, "", "Name of the device.", |table| {
+            table.column_index("device").map_or(Source::None, Source::DeviceName)
+        });
+        let columns = tables.iter().flat_map(|table| table.columns);
+        for name in columns.map(|column| column.name) {
+            layout.add_registry(name);
+        }
+        layout.columns.retain(|column| column.sources.iter().any(|source| *source != Source::None));
+        layout
+    }
+
+    fn add(
+        &mut self,
+        name: &str,
+        ty: FlatType,
+        unit: &'static str,
+        doc: &'static str,
+        source: impl Fn(&TableSpec) -> Source,
+    ) {
+        if self.columns.iter().all(|column| column.name != name) {
+            let sources = self.tables.iter().map(|table| source(table)).collect();
+            self.columns.push(FlatColumn { name: name.to_owned(), ty, unit, doc, sources });
+        }
+    }
+
+    /// Adds what the registry's column `name` becomes, unless it is there already.
+    fn add_registry(&mut self, name: &str) {
+        let index = |table: &TableSpec| table.column_index(name);
+        let spec = self.tables.iter().find_map(|table| Some(&table.columns[index(table)?]));
+        let Some(spec) = spec else { return };
+        match spec.unit {
+            Unit::Shape => {
+                for (field, column) in tables::SHAPE.columns.iter().enumerate().skip(1) {
+                    let renamed = SHAPE_NAMES.iter().find(|(from, _)| *from == column.name);
+                    let (name, ty, field) = match renamed {
+                        Some((_, to)) => (*to, FlatType::Text, ShapeField::Name(field)),
+                        None => (column.name, type_of(column), ShapeField::Number(field)),
+                    };
+                    self.add(name, ty, unit_text(column.unit), column.doc, |table| {
+                        index(table).map_or(Source::None, |i| Source::Shape(i, field))
+                    });
+                }
+            }
+            // What a kernel is called stands in its shape, and for people in `name`.
+            Unit::Name if name == "name_id" => {
+                self.add("raw_name", FlatType::Text, "", "The name as recorded.", |table| {
+                    index(table).map_or(Source::None, Source::Name)
+                });
+            }
+            Unit::Name => {
+                let name = name.strip_suffix("_id").unwrap_or(name);
+                self.add(name, FlatType::Text, "", spec.doc, |table| {
+                    index(table).map_or(Source::None, Source::Name)
+                });
+            }
+            _ => {
+                let mut ty = type_of(spec);
+                // One column for all tables has to hold the widest of them.
+                if self.tables.iter().any(|t| index(t).is_some_and(|i| t.columns[i].ty == ColumnType::F64)) {
+                    ty = FlatType::Real;
+                }
+                self.add(name, ty, unit_text(spec.unit), spec.doc, |table| {
+                    index(table).map_or(Source::None, Source::Cell)
+                });
+            }
+        }
+    }
+
+    /// Keeps the named columns, in this order.
+    ///
+    /// # Errors
+    /// A name that no column has; the error lists those that there are.
+    pub fn choose(&mut self, names: &[String]) -> Result<()> {
+        let mut chosen = Vec::new();
+        for name in names {
+            let found = self.columns.iter().find(|column| column.name == *name).ok_or_else(|| {
+                let known: Vec<&str> = self.columns.iter().map(|column| column.name.as_str()).collect();
+                Error::new(format!("--columns: no column is called \"{name}\""))
+                    .remedy(&format!("known are {}", known.join(", ")))
+            })?;
+            chosen.push(found.clone());
+        }
+        self.columns = chosen;
+        Ok(())
+    }
+
+    /// The position of a table in this layout.
+    pub fn table(&self, table: &TableSpec) -> usize {
+        self.tables.iter().position(|t| *t == table).unwrap_or(0)
+    }
+}
+
+/// The value of a cell.
+pub enum Cell<'a> {
+    /// Null.
+    Null,
+    /// Text.
+    Text(std::borrow::Cow<'a, str>),
+    /// A whole number.
+    Whole(i128),
+    /// A floating-point number.
+    Real(f64),
+    /// Yes or no.
+    Bool(bool),
+    /// Bytes.
+    Bytes(&'a [u8]),
+}
+
+impl<'a> Cell<'a> {
+    fn text(text: &'a str) -> Cell<'a> {
+        if text.is_empty() { Cell::Null } else { Cell::Text(text.into()) }
+    }
+
+    fn whole(value: Option<impl Into<i128>>) -> Cell<'a> {
+        value.map_or(Cell::Null, |v| Cell::Whole(v.into()))
+    }
+}
+
+/// The value at row `i`.
+pub fn cell<'a>(context: &Context<'a>, piece: &'a Piece, i: usize, source: Source) -> Cell<'a> {
+    let frames = context.frames;
+    let process = || frames.processes.get(piece.process as usize);
+    match source {
+        Source::None => Cell::Null,
+        Source::Table => Cell::text(piece.table().name),
+        Source::Label => Cell::text(label(context, piece, i)),
+        Source::Process => Cell::Whole(i128::from(piece.process)),
+        Source::Pid => Cell::whole(process().and_then(|p| p.info.pid)),
+        Source::Rank => Cell::whole(process().and_then(|p| p.info.rank)),
+        Source::Clock => Cell::text(match process().and_then(|p| p.info.unix_offset_ns) {
+            Some(_) => "unix",
+            None => "relative",
+        }),
+        Source::DeviceName(column) => match stored(piece, column, i) {
+            Cell::Whole(device) => Cell::text(context.labels.device(piece.process, device as u32)),
+            _ => Cell::Null,
+        },
+        Source::Cell(column) => stored(piece, column, i),
+        Source::Name(column) => match stored(piece, column, i) {
+            Cell::Whole(id) => Cell::text(context.labels.text(id as u32)),
+            _ => Cell::Null,
+        },
+        Source::Shape(column, field) => match stored(piece, column, i) {
+            Cell::Whole(id) => shape_cell(context, id as u32, field),
+            _ => Cell::Null,
+        },
+    }
+}
+
+/// A field of a launch shape.
+pub fn shape_cell<'a>(context: &Context<'a>, shape: u32, field: ShapeField) -> Cell<'a> {
+    let Some(row) = context.frames.shapes.get(shape) else { return Cell::Null };
+    match field {
+        ShapeField::Number(column) => Cell::whole(shape_number(row, tables::SHAPE.columns[column].name)),
+        ShapeField::Name(column) => {
+            let id = match tables::SHAPE.columns[column].name {
+                "name_id" => Some(row.name_id),
+                "demangled_id" => row.demangled_id,
+                _ => row.base_id,
+            };
+            id.map_or(Cell::Null, |id| Cell::text(context.labels.text(id)))
+        }
+    }
+}
+
+/// A number of a launch shape by its name.
+fn shape_number(row: &ShapeRow, name: &str) -> Option<i64> {
+    match name {
+        "grid_x" => row.grid_x,
+        "grid_y" => row.grid_y,
+        "grid_z" => row.grid_z,
+        "block_x" => row.block_x,
+        "block_y" => row.block_y,
+        "block_z" => row.block_z,
+        "cluster_x" => row.cluster_x,
+        "cluster_y" => row.cluster_y,
+        "cluster_z" => row.cluster_z,
+        "registers" => row.registers,
+        "static_smem_bytes" => row.static_smem_bytes,
+        "dynamic_smem_bytes" => row.dynamic_smem_bytes,
+        "local_mem_per_thread_bytes" => row.local_mem_per_thread_bytes,
+        "local_mem_total_bytes" => row.local_mem_total_bytes,
+        _ => None,
+    }
+}
+
+/// A stored value.
+pub fn stored(piece: &Piece, column: usize, i: usize) -> Cell<'_> {
+    let column = &piece.rows.columns[column];
+    if column.is_null(i) {
+        return Cell::Null;
+    }
+    match &column.values {
+        Values::U32(v) => Cell::Whole(i128::from(v[i])),
+        Values::U64(v) => Cell::Whole(i128::from(v[i])),
+        Values::I64(v) => Cell::Whole(i128::from(v[i])),
+        Values::F64(v) => Cell::Real(v[i]),
+        Values::Bool(v) => Cell::Bool(v[i]),
+        Values::Bytes(v) => Cell::Bytes(v.get(i)),
+    }
+}
+
+/// What people call row `i`; empty where there is no word for it.
+pub fn label<'a>(context: &Context<'a>, piece: &Piece, i: usize) -> &'a str {
+    let labels = context.labels;
+    let number = |name: &str| {
+        let column = piece.table().column_index(name)?;
+        match stored(piece, column, i) {
+            Cell::Whole(value) => u32::try_from(value).ok(),
+            _ => None,
+        }
+    };
+    match piece.table().name {
+        "kernel" => labels.kernel(number("shape_id").unwrap_or(u32::MAX)),
+        "api" => labels.api(number("name_id").unwrap_or(0)),
+        "memcpy" => operation::memcpy_name(number("kind").unwrap_or(0)),
+        "memset" => operation::MEMSET,
+        "openmp" => operation::openmp_name(number("kind").unwrap_or(0)),
+        "note" => labels.text(number("text_id").unwrap_or(0)),
+        "sample" => labels.text(number("metric_id").unwrap_or(0)),
+        _ => labels.text(number("name_id").unwrap_or(0)),
+    }
+}

@@ -1,0 +1,163 @@
+//! A folder with one file per table, and a manifest that says what is in it: what `csv-tables`, `parquet` and `arrow`
+//! share, and what [`crate::import`] reads back.
+
+use super::{Columns, Context, Destination, Keeps};
+use crate::error::{Error, Result};
+use crate::trace::frames::Frames;
+use crate::trace::select::Filter;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::{Path, PathBuf};
+use trace_format::schema::{Role, TableSpec};
+use trace_format::tables;
+
+/// The manifest's name.
+pub const MANIFEST: &str = "gpuprof-export.json";
+
+/// What the manifest holds.
+#[derive(Serialize, Deserialize, Debug)]
+pub struct Manifest {
+    /// The version of this layout. First, so that the first bytes of the file tell what it is.
+    pub gpuprof_export: u32,
+    /// `csv`, `parquet` or `arrow`.
+    pub format: String,
+    /// The processes, by ordinal.
+    pub processes: Vec<ManifestProcess>,
+    /// The files.
+    pub files: Vec<ManifestFile>,
+}
+
+/// One process of an export.
+#[derive(Serialize, Deserialize, Debug)]
+pub struct ManifestProcess {
+    /// Process id.
+    pub pid: Option<u32>,
+    /// Rank in a distributed job.
+    pub rank: Option<u32>,
+    /// Number of ranks.
+    pub world_size: Option<u32>,
+    /// Host.
+    pub host: Option<String>,
+    /// Whether times count from 1970.
+    pub unix_time: bool,
+    /// The trace it was read from.
+    pub source: String,
+}
+
+/// One file of an export.
+#[derive(Serialize, Deserialize, Debug)]
+pub struct ManifestFile {
+    /// The table.
+    pub table: String,
+    /// Its path below the manifest's folder.
+    pub path: String,
+}
+
+const fn all(table: &'static str) -> Keeps {
+    Keeps { table, columns: Columns::All, note: "" }
+}
+
+/// Everything but the clock readings, which are already in the times.
+pub const KEEPS: &[Keeps] = &[
+    all("shape"),
+    all("device"),
+    all("context"),
+    all("stream"),
+    all("thread"),
+    all("kernel"),
+    all("memcpy"),
+    all("memset"),
+    all("api"),
+    all("sync"),
+    all("overhead"),
+    all("graph"),
+    all("memory"),
+    all("uvm"),
+    all("event"),
+    all("external"),
+    all("jit"),
+    all("openacc"),
+    all("openmp"),
+    all("range"),
+    all("capture"),
+    all("loss"),
+    all("note"),
+    all("sample"),
+];
+
+/// The tables that get a file: those with rows of their own. Names and shapes are spelled out in them.
+pub fn written_tables(frames: &Frames) -> Vec<&'static TableSpec> {
+    let spelled_out = [&tables::STRING, &tables::SHAPE, &tables::CLOCK];
+    let written =
+        |table: &&TableSpec| table.role != Role::Json && !spelled_out.contains(table) && frames.rows(table) > 0;
+    tables::ALL.iter().copied().filter(written).collect()
+}
+
+/// Writes the folder: `write` fills the file of one table. With option `partition`, one file per process and table,
+/// in folders `key=value` as Hive, Spark, DuckDB and Polars read them.
+///
+/// # Errors
+/// A file that cannot be written; an unknown partition key.
+pub fn write(
+    context: &Context,
+    destination: &mut Destination,
+    extension: &str,
+    write: impl Fn(&Context, &Path, &'static TableSpec) -> Result<()>,
+) -> Result<()> {
+    let folder = destination.path()?.to_owned();
+    let frames = context.frames;
+    let keys: Vec<&str> = context.options.get("partition").map_or_else(Vec::new, |keys| keys.split(',').collect());
+    if let Some(unknown) = keys.iter().find(|key| !["run", "host", "rank", "pid"].contains(key)) {
+        return Err(Error::new(format!("--option partition: unknown key \"{unknown}\""))
+            .remedy("known are run, host, rank and pid, several with commas"));
+    }
+    let mut files = Vec::new();
+    for table in written_tables(frames) {
+        if keys.is_empty() {
+            let path = format!("{}.{extension}", table.name);
+            write(context, &folder.join(&path), table)?;
+            files.push(ManifestFile { table: table.name.to_owned(), path });
+            continue;
+        }
+        for process in frames.processes_with_rows(table) {
+            let filter: Filter = context.filter.within_process(process);
+            let context = Context { filter: &filter, ..*context };
+            let mut path = PathBuf::from(table.name);
+            path.extend(keys.iter().map(|key| partition(frames, process, key)));
+            let inside = folder.join(&path);
+            fs::create_dir_all(&inside).map_err(|e| Error::at(&inside, format_args!("cannot be created: {e}")))?;
+            path.push(format!("process-{process}.{extension}"));
+            write(&context, &folder.join(&path), table)?;
+            files.push(ManifestFile { table: table.name.to_owned(), path: path.to_string_lossy().into_owned() });
+        }
+    }
+    let processes = frames.processes.iter().map(|process| ManifestProcess {
+        pid: process.info.pid,
+        rank: process.info.rank,
+        world_size: process.info.world_size,
+        host: process.info.host.clone(),
+        unix_time: process.info.unix_offset_ns.is_some(),
+        source: process.path.display().to_string(),
+    });
+    let manifest =
+        Manifest { gpuprof_export: 1, format: extension.to_owned(), processes: processes.collect(), files };
+    let path = folder.join(MANIFEST);
+    let text = serde_json::to_vec_pretty(&manifest).map_err(|e| Error::at(&path, e))?;
+    fs::write(&path, text).map_err(|e| Error::at(&path, format_args!("cannot be written: {e}")))
+}
+
+/// The folder `key=value` of a process; Hive's word for a value that is not known.
+fn partition(frames: &Frames, process: u32, key: &str) -> String {
+    let Some(process) = frames.processes.get(process as usize) else { return format!("{key}=") };
+    let number = |value: Option<u32>| value.map(|v| v.to_string());
+    let value = match key {
+        "rank" => number(process.info.rank),
+        "pid" => number(process.info.pid),
+        "host" => process.info.host.clone(),
+        // A run is recorded into a folder of its own.
+        _ => process.path.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned()),
+    };
+    let value = value.filter(|v| !v.is_empty()).unwrap_or_else(|| "__HIVE_DEFAULT_PARTITION__".to_owned());
+    let safe = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
+    format!("{key}={}", value.chars().map(safe).collect::<String>())
+}

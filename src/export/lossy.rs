@@ -1,0 +1,74 @@
+//! `docs/lossy.md`: what each format keeps, written from what the exporters say of themselves.
+
+use super::{Columns, EXPORTERS, Exporter};
+use std::fmt::Write as _;
+use trace_format::schema::{Role, TableSpec};
+use trace_format::tables;
+
+/// The whole page.
+pub fn page() -> String {
+    let mut out = String::from(
+        "# What each export keeps\n\n\
+         Generated from the exporters (`src/export`); `cargo test` says when it is stale.\n\n\
+         A trace that is exported and opened again answers as before, as far as its format can hold what was in it. \
+         Below stands, for every format, what it keeps of each table of the registry (`trace-format/FORMAT.md`); what \
+         is not named is lost. Names that are not UTF-8 have U+FFFD for what is none in every format but \
+         `gpuprof`. Names are never altered to please a spreadsheet: open CSV files of strangers as text.\n",
+    );
+    for exporter in EXPORTERS {
+        section(&mut out, exporter);
+    }
+    out
+}
+
+/// Tables whose rows an export can keep or lose.
+fn kept_or_lost(table: &&&TableSpec) -> bool {
+    table.role != Role::Json && **table != &tables::STRING && **table != &tables::CLOCK
+}
+
+fn section(out: &mut String, exporter: &Exporter) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(out, "\n## `{}`\n\n{}.\n", exporter.name, capitalised(exporter.doc));
+    for (key, doc) in exporter.options {
+        let _ = writeln!(out, "- `--option {key}=…`: {doc}");
+    }
+    if !exporter.options.is_empty() {
+        out.push('\n');
+    }
+    if exporter.keeps.is_empty() {
+        out.push_str("gpuprof does not read this format back.\n");
+        return;
+    }
+    out.push_str("| table | keeps | loses |\n|---|---|---|\n");
+    let mut lost = Vec::new();
+    for table in tables::ALL.iter().filter(kept_or_lost) {
+        match exporter.keeps.iter().find(|keeps| keeps.table == table.name) {
+            None => lost.push(format!("`{}`", table.name)),
+            Some(keeps) => {
+                let (kept, gone) = columns(table, &keeps.columns);
+                let note = if keeps.note.is_empty() { String::new() } else { format!("; {}", keeps.note) };
+                let _ = writeln!(out, "| `{}` | {kept}{note} | {gone} |", table.name);
+            }
+        }
+    }
+    if !lost.is_empty() {
+        let _ = writeln!(out, "\nLost: {}.", lost.join(", "));
+    }
+}
+
+fn columns(table: &TableSpec, columns: &Columns) -> (String, String) {
+    let list = |kept: &dyn Fn(&str) -> bool| {
+        let names = table.columns.iter().filter(|column| kept(column.name)).map(|column| column.name);
+        names.collect::<Vec<_>>().join(", ")
+    };
+    match columns {
+        Columns::All => ("all".to_owned(), String::new()),
+        Columns::Only(names) => (list(&|name| names.contains(&name)), list(&|name| !names.contains(&name))),
+        Columns::AllBut(names) => ("the rest".to_owned(), list(&|name| names.contains(&name))),
+    }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}

@@ -1,0 +1,162 @@
+//! Writing traces for other tools. One file per format, and one line in [`EXPORTERS`]: its name in `--format`, its
+//! help, its options and its part of `docs/lossy.md` follow from there.
+//!
+//! An exporter gets open traces ([`Context`]) and a place to write to ([`Destination`]). It reads rows through
+//! [`Frames::in_order`] in bounded memory, and says in [`Exporter::keeps`] what its format can hold.
+
+pub mod columnar;
+pub mod destination;
+pub mod flat;
+pub mod folder;
+pub mod lossy;
+pub mod native;
+pub mod text;
+
+use crate::analysis::labels::Labels;
+use crate::error::{Error, Result};
+use crate::trace::frames::Frames;
+use crate::trace::select::Filter;
+use crate::trace::sink::Need;
+pub use destination::Destination;
+
+/// All formats, in the order in which `--help` and `docs/lossy.md` list them.
+pub static EXPORTERS: &[&Exporter] = &[
+    &text::CSV,
+    &text::TSV,
+    &text::JSONL,
+    &text::CSV_TABLES,
+    &columnar::PARQUET,
+    &columnar::ARROW,
+    &native::GPUPROF,
+];
+
+/// How a format lies on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// One stream of bytes, which may as well go to the standard output.
+    Stream,
+    /// One file that is written at several places, such as a database.
+    File,
+    /// A folder with files in it.
+    Folder,
+    /// One file per process: a file, or a folder of them if there are several.
+    FilePerProcess,
+}
+
+impl Shape {
+    /// The shape for traces of so many processes: never [`Shape::FilePerProcess`].
+    pub fn of_processes(self, processes: usize) -> Shape {
+        match self {
+            Shape::FilePerProcess if processes > 1 => Shape::Folder,
+            Shape::FilePerProcess => Shape::File,
+            other => other,
+        }
+    }
+}
+
+/// One format.
+pub struct Exporter {
+    /// Its name in `--format`.
+    pub name: &'static str,
+    /// What its files are called, e.g. `csv`; also chooses the format for `-o NAME.csv`. Empty: by `--format` alone.
+    pub extension: &'static str,
+    /// One line for people.
+    pub doc: &'static str,
+    /// How it lies on disk.
+    pub shape: Shape,
+    /// What has to be read for it.
+    pub need: fn() -> Need,
+    /// Its own options, given by `--option KEY=VALUE`: key and one line of documentation.
+    pub options: &'static [(&'static str, &'static str)],
+    /// What comes back when the file is read again. A table that is not named here is lost.
+    pub keeps: &'static [Keeps],
+    /// Writes everything.
+    pub write: fn(&Context, &mut Destination) -> Result<()>,
+}
+
+/// What a format keeps of one table.
+pub struct Keeps {
+    /// The table's name in the registry.
+    pub table: &'static str,
+    /// Which of its columns.
+    pub columns: Columns,
+    /// What else a reader has to know, as a sentence without its full stop; may be empty.
+    pub note: &'static str,
+}
+
+/// Some columns of a table.
+pub enum Columns {
+    /// All of them.
+    All,
+    /// These alone.
+    Only(&'static [&'static str]),
+    /// All of them but these.
+    AllBut(&'static [&'static str]),
+}
+
+/// What an exporter works on.
+pub struct Context<'a> {
+    /// The open traces.
+    pub frames: &'a Frames,
+    /// Their printed names.
+    pub labels: &'a Labels<'a>,
+    /// Which rows take part.
+    pub filter: &'a Filter,
+    /// What the user asked for beside the format.
+    pub options: &'a Options,
+}
+
+/// What the user asked for beside the format.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Columns of tabular formats, by name; `None`: all.
+    pub columns: Option<Vec<String>>,
+    /// Whether to compress a format that is text, with gzip.
+    pub gzip: bool,
+    /// The format's own options, as given; keys were checked against [`Exporter::options`].
+    pub own: Vec<(String, String)>,
+}
+
+impl Options {
+    /// The value of one of the format's own options.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.own.iter().rev().find(|(k, _)| k == key).map(|(_, value)| value.as_str())
+    }
+
+    /// One of the format's own options that is yes or no; `default` if it was not given.
+    ///
+    /// # Errors
+    /// Another value.
+    pub fn flag(&self, key: &str, default: bool) -> Result<bool> {
+        match self.get(key) {
+            None => Ok(default),
+            Some("yes" | "true" | "on" | "1") => Ok(true),
+            Some("no" | "false" | "off" | "0") => Ok(false),
+            Some(other) => {
+                Err(Error::new(format!("--option {key}={other}: not a yes or no")).remedy("write yes or no"))
+            }
+        }
+    }
+}
+
+/// The format called `name`.
+///
+/// # Errors
+/// There is none; the error lists those that there are.
+pub fn find(name: &str) -> Result<&'static Exporter> {
+    EXPORTERS.iter().find(|exporter| exporter.name == name).copied().ok_or_else(|| {
+        let names: Vec<&str> = EXPORTERS.iter().map(|exporter| exporter.name).collect();
+        Error::new(format!("--format: unknown format \"{name}\""))
+            .remedy(&format!("known are {}", names.join(", ")))
+    })
+}
+
+/// The format that files with this name have; `.gz` at its end is passed over.
+pub fn by_file_name(name: &str) -> Option<&'static Exporter> {
+    let name = name.strip_suffix(".gz").unwrap_or(name);
+    let matches = |exporter: &&&Exporter| {
+        !exporter.extension.is_empty()
+            && name.strip_suffix(exporter.extension).is_some_and(|rest| rest.ends_with('.'))
+    };
+    EXPORTERS.iter().filter(matches).max_by_key(|exporter| exporter.extension.len()).copied()
+}

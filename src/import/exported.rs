@@ -1,0 +1,151 @@
+//! What `gpuprof export` writes as CSV, Parquet and Arrow, read back: flat records become rows of the registry again.
+//!
+//! A folder with a manifest is one trace in many files; a CSV timeline is one file. Both name their columns after the
+//! registry ([`crate::export::flat`]): a column that neither knows is passed over, one that is missing is null.
+
+mod csv_rows;
+mod frames;
+mod shape;
+
+use super::{Head, Importer};
+use crate::error::{Error, Result};
+use crate::export::folder::{MANIFEST, Manifest, ManifestProcess};
+use crate::trace::sink::{Need, ProcessInfo, ProcessIx, Sink};
+use std::collections::BTreeMap;
+use std::path::Path;
+use trace_format::tables::{self, DeviceRow};
+
+/// How every CSV file of ours begins, and every CSV timeline.
+const CSV_BEGINS: &str = "table,name,start_ns,";
+
+/// Reads CSV timelines.
+pub struct CsvTimeline;
+
+impl Importer for CsvTimeline {
+    fn name(&self) -> &'static str {
+        "gpuprof-csv"
+    }
+
+    fn describes(&self) -> &'static str {
+        "CSV timeline (gpuprof export --format csv)"
+    }
+
+    fn sniff(&self, head: &Head) -> bool {
+        head.text.starts_with(CSV_BEGINS.as_bytes())
+    }
+
+    fn read(&self, path: &Path, need: &Need, sink: &mut Sink) -> Result<()> {
+        sink.origin = "gpuprof CSV timeline".to_owned();
+        let mut people = People::default();
+        csv_rows::read(path, need, sink, &mut people)?;
+        people.push_devices(sink);
+        Ok(())
+    }
+}
+
+/// Reads folders of tables, by their manifest.
+pub struct Folder;
+
+impl Importer for Folder {
+    fn name(&self) -> &'static str {
+        "gpuprof-folder"
+    }
+
+    fn describes(&self) -> &'static str {
+        "folder of tables (gpuprof export --format parquet, arrow or csv-tables)"
+    }
+
+    fn sniff(&self, head: &Head) -> bool {
+        let text = String::from_utf8_lossy(&head.text[..head.text.len().min(64)]).replace([' ', '\n', '\r'], "");
+        text.starts_with("{\"gpuprof_export\":")
+    }
+
+    fn read(&self, path: &Path, need: &Need, sink: &mut Sink) -> Result<()> {
+        let text = std::fs::read(path).map_err(|e| Error::at(path, format_args!("cannot be read: {e}")))?;
+        let manifest: Manifest = serde_json::from_slice(&text)
+            .map_err(|e| Error::at(path, format_args!("not a whole manifest: {e}")).remedy("export again"))?;
+        if manifest.gpuprof_export != 1 {
+            let version = manifest.gpuprof_export;
+            return Err(Error::at(path, format_args!("layout {version} of exports is newer than this gpuprof"))
+                .remedy("update gpuprof"));
+        }
+        sink.origin = format!("gpuprof export, {} tables", manifest.format);
+        let mut people = People::default();
+        for (ordinal, process) in manifest.processes.iter().enumerate() {
+            people.declare(sink, ordinal as u32, process);
+        }
+        let folder = path.parent().unwrap_or(Path::new("."));
+        for file in &manifest.files {
+            let Some(table) = tables::by_name(&file.table) else {
+                sink.note("unknown-table", format!("{}: table {} is not known here", path.display(), file.table));
+                continue;
+            };
+            let inside = Path::new(&file.path);
+            if inside.is_absolute() || inside.components().any(|part| part.as_os_str() == "..") {
+                return Err(Error::at(path, format_args!("names a file outside of its folder: {}", file.path)));
+            }
+            let is_defining = table.role == trace_format::schema::Role::Defining;
+            if !is_defining && !need.wants(table) {
+                continue;
+            }
+            let file = folder.join(inside);
+            match manifest.format.as_str() {
+                "csv" => csv_rows::read(&file, need, sink, &mut people)?,
+                "parquet" | "arrow" => frames::read(&file, table, &manifest.format, sink, &mut people)?,
+                other => return Err(Error::at(path, format_args!("files of format {other} are not known here"))),
+            }
+        }
+        people.push_devices(sink);
+        Ok(())
+    }
+}
+
+/// The folder's manifest, if it is one of exported tables: then its files are one trace.
+pub fn manifest_in(folder: &Path) -> Option<std::path::PathBuf> {
+    let path = folder.join(MANIFEST);
+    path.is_file().then_some(path)
+}
+
+/// Processes met so far by their ordinals in the export, and names of devices, where no table of them is there.
+#[derive(Default)]
+struct People {
+    processes: BTreeMap<u32, ProcessIx>,
+    devices: BTreeMap<(u32, u32), Vec<u8>>,
+    has_device_table: bool,
+}
+
+impl People {
+    fn declare(&mut self, sink: &mut Sink, ordinal: u32, process: &ManifestProcess) {
+        let info = ProcessInfo {
+            pid: process.pid,
+            rank: process.rank,
+            world_size: process.world_size,
+            host: process.host.clone(),
+            unix_offset_ns: process.unix_time.then_some(0),
+        };
+        self.processes.insert(ordinal, sink.process(info));
+    }
+
+    /// The process with this ordinal, made by `info` when it is new.
+    fn process(&mut self, sink: &mut Sink, ordinal: u32, info: impl FnOnce() -> ProcessInfo) -> ProcessIx {
+        *self.processes.entry(ordinal).or_insert_with(|| sink.process(info()))
+    }
+
+    fn device(&mut self, process: u32, device: u32, name: &[u8]) {
+        if !name.is_empty() && !self.devices.contains_key(&(process, device)) {
+            self.devices.insert((process, device), name.to_vec());
+        }
+    }
+
+    fn push_devices(&self, sink: &mut Sink) {
+        if self.has_device_table {
+            return;
+        }
+        for ((process, device), name) in &self.devices {
+            let name_id = sink.name(name);
+            if let Some(process) = self.processes.get(process) {
+                sink.push(*process, DeviceRow { device: *device, name_id, ..DeviceRow::default() });
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Tables of our Parquet and Arrow exports.
+
+use super::{People, shape};
+use crate::error::{Error, Result};
+use crate::trace::batch;
+use crate::trace::guard::guarded;
+use crate::trace::sink::{ProcessInfo, Sink};
+use hashbrown::HashMap;
+use polars::prelude::*;
+use polars_io::SerReader as _;
+use polars_io::ipc::IpcReader;
+use polars_io::parquet::read::ParquetReader;
+use std::fs::File;
+use std::path::Path;
+use trace_format::columns::{Batch, Column as Values_, Values};
+use trace_format::schema::{ColumnType, TableSpec, Unit};
+use trace_format::tables;
+
+/// Rows of a batch, as in a frame of the native format.
+const BATCH_ROWS: usize = 65_536;
+
+/// Reads one table.
+///
+/// # Errors
+/// A file that cannot be opened or decoded.
+pub fn read(
+    path: &Path,
+    table: &'static TableSpec,
+    format: &str,
+    sink: &mut Sink,
+    people: &mut People,
+) -> Result<()> {
+    let file = File::open(path).map_err(|e| Error::at(path, format_args!("cannot be opened: {e}")))?;
+    let decoded = guarded(|| match format {
+        "parquet" => ParquetReader::new(file).finish(),
+        _ => IpcReader::new(file).finish(),
+    });
+    let failed = |e: PolarsError| Error::at(path, format_args!("cannot be decoded: {e}")).remedy("export again");
+    let frame = decoded.unwrap_or_else(|panic| Err(polars_err!(ComputeError: "the decoder gave up: {panic}")));
+    let frame = frame.map_err(failed)?;
+    people.has_device_table |= table == &tables::DEVICE;
+    let mut from = 0;
+    while from < frame.height() {
+        // Rows of one process that follow each other.
+        let slice = frame.slice(from as i64, BATCH_ROWS.min(frame.height() - from));
+        let ordinals = numbers(&slice, "process");
+        let ordinal = ordinals.first().copied().flatten().unwrap_or(0);
+        let same = ordinals.iter().take_while(|other| other.unwrap_or(0) == ordinal).count().max(1);
+        let rows = slice.slice(0, same);
+        let process = people.process(sink, ordinal as u32, ProcessInfo::default);
+        let batch = to_batch(table, &rows, sink).map_err(failed)?;
+        sink.processes[process.0].batches.push(batch);
+        from += same;
+    }
+    Ok(())
+}
+
+/// A column of whole numbers; all null if there is none.
+fn numbers(frame: &DataFrame, name: &str) -> Vec<Option<i64>> {
+    let column = frame.column(name).and_then(|column| column.cast(&DataType::Int64));
+    match column.as_ref().map(Column::as_materialized_series) {
+        Ok(series) => series.i64().map(|values| values.iter().collect()).unwrap_or_default(),
+        Err(_) => vec![None; frame.height()],
+    }
+}
+
+/// A column of names as ids; null and empty names are `None`.
+fn names(frame: &DataFrame, name: &str, sink: &mut Sink) -> Vec<Option<u32>> {
+    let Ok(column) = frame.column(name) else { return vec![None; frame.height()] };
+    let Ok(texts) = column.as_materialized_series().str() else { return vec![None; frame.height()] };
+    let mut known: HashMap<&str, u32> = HashMap::new();
+    texts
+        .iter()
+        .map(|text| {
+            let text = text.filter(|text| !text.is_empty())?;
+            Some(*known.entry(text).or_insert_with(|| sink.name(text.as_bytes())))
+        })
+        .collect()
+}
+
+fn ids(cells: Vec<Option<u32>>, nullable: bool) -> Values_ {
+    let validity =
+        (nullable && cells.iter().any(Option::is_none)).then(|| cells.iter().map(Option::is_some).collect());
+    Values_ { values: Values::U32(cells.into_iter().map(Option::unwrap_or_default).collect()), validity }
+}
+
+fn to_batch(table: &'static TableSpec, frame: &DataFrame, sink: &mut Sink) -> PolarsResult<Batch> {
+    let rows = frame.height();
+    let mut columns = Vec::with_capacity(table.columns.len());
+    for spec in table.columns {
+        let column = match spec.unit {
+            Unit::Shape => ids(shapes(frame, sink), false),
+            Unit::Name => {
+                let flat = if spec.name == "name_id" { "raw_name" } else { spec.name.trim_end_matches("_id") };
+                ids(names(frame, flat, sink), spec.nullable)
+            }
+            _ => {
+                let ty = match spec.ty {
+                    ColumnType::U32 => DataType::UInt32,
+                    ColumnType::U64 => DataType::UInt64,
+                    ColumnType::I64 => DataType::Int64,
+                    ColumnType::F64 => DataType::Float64,
+                    ColumnType::Bool => DataType::Boolean,
+                    ColumnType::Bytes => DataType::Binary,
+                };
+                let mut one = DataFrame::new(rows, Vec::new())?;
+                if let Ok(column) = frame.column(spec.name) {
+                    one.with_column(column.cast(&ty)?)?;
+                    one.rechunk_mut();
+                }
+                batch::to_column(&one, spec, rows)?
+            }
+        };
+        columns.push(if spec.nullable { column } else { Values_ { validity: None, ..column } });
+    }
+    Ok(Batch { table, rows, columns })
+}
+
+fn shapes(frame: &DataFrame, sink: &mut Sink) -> Vec<Option<u32>> {
+    let (name_columns, number_columns) = shape::COLUMNS.split_at(shape::NAMES);
+    let name_cells: Vec<_> = name_columns.iter().map(|name| names(frame, name, sink)).collect();
+    let number_cells: Vec<_> = number_columns.iter().map(|name| numbers(frame, name)).collect();
+    (0..frame.height())
+        .map(|i| {
+            let names = std::array::from_fn(|k| name_cells[k][i]);
+            let numbers = std::array::from_fn(|k| number_cells[k][i]);
+            Some(shape::intern(sink, names, numbers))
+        })
+        .collect()
+}
