@@ -13,9 +13,8 @@ use std::process::Stdio;
 fn read_csv(text: &str) -> Vec<BTreeMap<String, String>> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let names = reader.headers().expect("a heading").clone();
-    let row = |record: csv::StringRecord| {
-        names.iter().map(str::to_owned).zip(record.iter().map(str::to_owned)).collect()
-    };
+    let row =
+        |record: csv::StringRecord| names.iter().map(str::to_owned).zip(record.iter().map(str::to_owned)).collect();
     reader.records().map(|record| row(record.expect("a record as long as the heading"))).collect()
 }
 
@@ -233,7 +232,8 @@ fn a_closed_pipe_ends_an_export_quietly() {
 fn any_number_of_threads_writes_the_same_bytes() {
     let story = Story::sample(30_000).with_ranges();
     let folder = TempFolder::new("export-threads");
-    let trace = folder.argument("trace.gpuprof", &native_with(&story, Native { rows_per_frame: 777, ..Native::default() }));
+    let trace =
+        folder.argument("trace.gpuprof", &native_with(&story, Native { rows_per_frame: 777, ..Native::default() }));
     let with = |threads: &str| {
         common::gpuprof_with(&[("RAYON_NUM_THREADS", threads)], &["export", "-F", "csv", &trace, "-o", "-"]).stdout
     };
@@ -260,7 +260,8 @@ fn convert_makes_native_traces_of_all_kinds_and_cuts_pieces() {
     let middle = (first + last) / 2;
     let piece = folder.path().join("piece.gpuprof");
     let epoch = read_csv(&gpuprof(&["export", "-F", "csv", &trace, "-o", "-"]).stdout);
-    let kernel_starts = epoch.iter().filter(|row| row["table"] == "kernel").map(|row| row["start_ns"].parse::<i64>());
+    let kernel_starts =
+        epoch.iter().filter(|row| row["table"] == "kernel").map(|row| row["start_ns"].parse::<i64>());
     let offset = kernel_starts.map(|start| start.expect("a time")).min().unwrap() - first;
     let slice = format!("{}..", middle + offset);
     gpuprof(&["convert", "-q", &trace, "--slice", &slice, "-o", piece.to_str().unwrap()]);

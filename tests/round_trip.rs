@@ -42,7 +42,10 @@ fn same_answers(original: &Path, copy: &Path, what: &str) {
         let (before, after) = (report(original, options), report(copy, options));
         if before != after {
             let line = before.0.lines().zip(after.0.lines()).find(|(a, b)| a != b);
-            panic!("{what}: report {options:?} differs, status {} and {}; first line: {line:#?}", before.1, after.1);
+            panic!(
+                "{what}: report {options:?} differs, status {} and {}; first line: {line:#?}",
+                before.1, after.1
+            );
         }
     }
 }
@@ -53,7 +56,8 @@ fn round_trips(original: &Path, folder: &TempFolder, name: &str) {
         let argument = output.to_str().expect("a path");
         gpuprof(&["export", "--quiet", "--format", format, original.to_str().expect("a path"), "-o", argument]);
         same_answers(original, &output, &format!("{} through {format}", original.display()));
-        let removed = if output.is_dir() { std::fs::remove_dir_all(&output) } else { std::fs::remove_file(&output) };
+        let removed =
+            if output.is_dir() { std::fs::remove_dir_all(&output) } else { std::fs::remove_file(&output) };
         removed.expect("the copy is there");
     }
 }

@@ -4,12 +4,16 @@
 //! An exporter gets open traces ([`Context`]) and a place to write to ([`Destination`]). It reads rows through
 //! [`Frames::in_order`] in bounded memory, and says in [`Exporter::keeps`] what its format can hold.
 
+pub mod chrome;
 pub mod columnar;
 pub mod destination;
 pub mod flat;
 pub mod folder;
+pub mod lanes;
 pub mod lossy;
 pub mod native;
+pub mod perfetto;
+pub mod slices;
 pub mod text;
 
 use crate::analysis::labels::Labels;
@@ -28,6 +32,8 @@ pub static EXPORTERS: &[&Exporter] = &[
     &columnar::PARQUET,
     &columnar::ARROW,
     &native::GPUPROF,
+    &chrome::CHROME,
+    &perfetto::PERFETTO,
 ];
 
 /// How a format lies on disk.

@@ -4,30 +4,12 @@ use super::event::{Calls, Events, Overheads, Ranges, number};
 use super::json;
 use super::own::{self, Own};
 use super::prepared::begin;
-use crate::cupti::codes::{self, word};
-use crate::cupti::operation;
 use crate::export::slices::place::Slot;
 use crate::export::slices::view::column;
+use crate::export::slices::words::{UNKNOWN_OVERHEAD, described, overhead_word};
 use crate::trace::ordered::Piece;
-use std::borrow::Cow;
 use trace_format::columns::Batch;
 use trace_format::tables;
-
-/// Kineto's word for an overhead.
-fn overhead_word(kind: u32) -> Option<&'static str> {
-    match kind {
-        1 => Some("Driver Compiler"),
-        0x1_0000 => Some("Buffer Flush"),
-        0x2_0000 => Some("Instrumentation"),
-        0x3_0000 => Some("Resource"),
-        0x4_0000 => Some("Runtime Triggered Module Loading"),
-        0x5_0000 => Some("Lazy Function Loading"),
-        0x6_0000 => Some("Command Buffer Full"),
-        0x7_0000 => Some("Activity Buffer Request"),
-        0x8_0000 => Some("UVM Activity Init"),
-        _ => None,
-    }
-}
 
 impl Events<'_> {
     /// A call.
@@ -64,7 +46,7 @@ impl Events<'_> {
         let kind = columns.kind.get(i).unwrap_or(0);
         let word = overhead_word(kind);
         self.begin(out, slot, b"overhead");
-        begin(out, word.unwrap_or("Overhead"));
+        begin(out, word.unwrap_or(UNKNOWN_OVERHEAD));
         let mut own = Own::new(out);
         self.own_times(&mut own, piece, slot, columns.duration_ns.get(i));
         self.own_thread(&mut own, slot, columns.tid.get(i));
@@ -150,26 +132,5 @@ impl Events<'_> {
         out.extend_from_slice(b",\"args\":{\"value\":");
         value(out);
         out.extend_from_slice(b"}}");
-    }
-}
-
-/// Category and name of a row that Kineto has no event for.
-fn described(rows: &Batch, i: usize) -> (&'static [u8], Cow<'static, str>) {
-    let number = |name| column::<u32>(rows, name).get(i).unwrap_or(0);
-    let of = |codes, prefix: &str| match word(codes, number("kind")) {
-        Some(word) => Cow::Owned(format!("{prefix}{word}")),
-        None => Cow::Owned(format!("{prefix}{}", number("kind"))),
-    };
-    match rows.table.name {
-        "graph" => (b"cuda_graph", Cow::Owned(format!("CUDA graph {}", number("graph_id")))),
-        "uvm" => (b"unified_memory", of(codes::UVM_COUNTER_KIND, "Unified memory: ")),
-        "memory" => {
-            (b"memory", word(codes::MEMORY_OPERATION, number("operation")).unwrap_or("memory pool operation").into())
-        }
-        "event" => (b"cuda_event", Cow::Owned(format!("CUDA event {}", number("event")))),
-        "jit" => (b"jit", Cow::Borrowed("just-in-time compilation")),
-        "openacc" => (b"openacc", of(codes::OPENACC_EVENT_KIND, "acc_")),
-        "openmp" => (b"openmp", operation::openmp_name(number("kind")).into()),
-        other => (b"other", other.into()),
     }
 }

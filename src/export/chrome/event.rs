@@ -7,7 +7,7 @@ use super::who::Head;
 use crate::export::Context;
 use crate::export::slices::line::Form;
 use crate::export::slices::links;
-use crate::export::slices::place::{Slot, Track};
+use crate::export::slices::place::Slot;
 use crate::export::slices::view::view;
 use crate::trace::ordered::Piece;
 use trace_format::columns::Batch;
@@ -159,9 +159,7 @@ pub struct Events<'e> {
     pub prepared: &'e Prepared<'e>,
     /// The time that is written as 0.
     pub zero_ns: i64,
-    /// The tracks.
-    pub tracks: &'e [Track],
-    /// Their numbers.
+    /// The numbers of the tracks.
     pub heads: &'e [Head],
     /// Whether events must say which process they belong to.
     pub several_processes: bool,
@@ -257,7 +255,11 @@ impl Events<'_> {
         if !slot.is_linked {
             return;
         }
-        out.extend_from_slice(if is_call { b",\n{\"ph\":\"s\",\"id\":" } else { b",\n{\"ph\":\"f\",\"bp\":\"e\",\"id\":" });
+        out.extend_from_slice(if is_call {
+            b",\n{\"ph\":\"s\",\"id\":"
+        } else {
+            b",\n{\"ph\":\"f\",\"bp\":\"e\",\"id\":"
+        });
         json::unsigned(out, links::arrow(piece.process, correlation));
         out.extend_from_slice(b",\"cat\":\"ac2g\",\"name\":\"ac2g\",");
         out.extend_from_slice(&self.head(slot).ids);

@@ -7,44 +7,12 @@ use super::prepared::begin;
 use crate::cupti::operation::memory_kind;
 use crate::export::slices::place::Slot;
 use crate::export::slices::view::Col;
+use crate::export::slices::words::{UNKNOWN_SYNC, copy_word, sync_word};
 use crate::trace::ordered::Piece;
 
 /// Memory kinds that have a name of their own.
 fn has_name(kind: u32) -> bool {
     kind <= 7
-}
-
-/// Kineto's word for a copy, and whether it stands for this kind alone.
-fn copy_word(kind: u32) -> (&'static str, bool) {
-    match kind {
-        0 => ("Unknown", true),
-        1 => ("HtoD", true),
-        2 => ("DtoH", true),
-        3 => ("HtoA", true),
-        4 => ("AtoH", true),
-        5 => ("AtoA", true),
-        6 => ("AtoD", true),
-        7 => ("DtoA", true),
-        8 => ("DtoD", true),
-        9 => ("HtoH", true),
-        10 => ("PtoP", true),
-        // Migrations of unified memory as nsys has them.
-        11 => ("HtoD", false),
-        12 => ("DtoH", false),
-        13 => ("DtoD", false),
-        _ => ("Unknown", false),
-    }
-}
-
-/// Kineto's word for a synchronisation.
-fn sync_word(kind: u32) -> Option<&'static str> {
-    match kind {
-        1 => Some("Event Sync"),
-        2 => Some("Stream Wait Event"),
-        3 => Some("Stream Sync"),
-        4 => Some("Context Sync"),
-        _ => None,
-    }
 }
 
 impl Events<'_> {
@@ -158,7 +126,7 @@ impl Events<'_> {
         let kind = columns.kind.get(i).unwrap_or(0);
         let word = sync_word(kind);
         self.begin(out, slot, b"cuda_sync");
-        begin(out, word.unwrap_or("Synchronization"));
+        begin(out, word.unwrap_or(UNKNOWN_SYNC));
         out.extend_from_slice(&self.head(slot).place);
         Events::correlation(out, columns.correlation.get(i).unwrap_or(0));
         let event = columns.event.get(i);

@@ -36,7 +36,10 @@ pub static CHROME: Exporter = Exporter {
     doc: "Chrome trace JSON as the PyTorch profiler writes it: Perfetto, chrome://tracing, HTA",
     shape: Shape::Stream,
     need: Need::all,
-    options: &[("flows", "yes: arrows from calls to the work they caused; they nearly double the file (default: no)")],
+    options: &[(
+        "flows",
+        "yes: arrows from calls to the work they caused; they nearly double the file (default: no)",
+    )],
     keeps: KEEPS,
     write,
 };
@@ -69,25 +72,6 @@ const KEEPS: &[Keeps] = &[
     all("sample", "other readers see counters"),
 ];
 
-/// What is drawn.
-static DRAWN: &[&TableSpec] = &[
-    &tables::KERNEL,
-    &tables::MEMCPY,
-    &tables::MEMSET,
-    &tables::API,
-    &tables::SYNC,
-    &tables::OVERHEAD,
-    &tables::GRAPH,
-    &tables::MEMORY,
-    &tables::UVM,
-    &tables::EVENT,
-    &tables::JIT,
-    &tables::OPENACC,
-    &tables::OPENMP,
-    &tables::RANGE,
-    &tables::SAMPLE,
-];
-
 /// Rows that are written as rows alone.
 static LISTED: &[&TableSpec] = &[&tables::EXTERNAL, &tables::SAMPLE];
 
@@ -99,12 +83,13 @@ fn write(context: &Context, destination: &mut Destination) -> Result<()> {
     let mut output = Output::new(destination.stream()?, context.options.gzip);
     let mut defining = Vec::new();
     let people = People::read(context, |chunk| {
-        defining.extend(chunk.order.iter().map(|&(piece, row)| (chunk.pieces[piece as usize].clone(), row as usize)));
+        defining
+            .extend(chunk.order.iter().map(|&(piece, row)| (chunk.pieces[piece as usize].clone(), row as usize)));
         Ok(())
     })?;
     let mut naming = Naming::new(context.labels, &people);
     let mut writer = Writer::new(context, &mut naming, Placing::new(&people, links), defining)?;
-    context.frames.in_order(DRAWN, context.filter, |chunk| writer.chunk(chunk, &mut output))?;
+    context.frames.in_order(super::slices::DRAWN, context.filter, |chunk| writer.chunk(chunk, &mut output))?;
     writer.rest(&mut output)?;
     context.frames.in_order(LISTED, context.filter, |chunk| writer.listed(chunk, &mut output))?;
     writer.finish(&mut output)

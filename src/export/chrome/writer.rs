@@ -28,8 +28,8 @@ const PART_ROWS: usize = 8192;
 /// About how long an event is.
 const EVENT_BYTES: usize = 320;
 
-/// Rows of a list in one event.
-const LISTED_ROWS: usize = 1000;
+/// How long a list of rows gets before another one begins: readers hold an event in memory as a whole.
+const LIST_BYTES: usize = 100_000;
 
 /// `CUpti_ActivityMemoryKind` of a device's memory.
 const DEVICE_MEMORY: u32 = 3;
@@ -101,7 +101,6 @@ impl<'a, 'n> Writer<'a, 'n> {
             context: self.context,
             prepared: &self.prepared,
             zero_ns,
-            tracks: &self.placing.tracks,
             heads: &self.who.heads,
             several_processes: self.context.frames.processes.len() > 1,
         };
@@ -178,15 +177,19 @@ impl<'a, 'n> Writer<'a, 'n> {
 
     /// Writes rows as events that viewers pass over.
     fn list(&self, out: &mut Vec<u8>, process: u32, batch: &Batch, rows: &[usize]) {
-        for rows in rows.chunks(LISTED_ROWS) {
+        let mut rows = rows.iter().peekable();
+        while rows.peek().is_some() {
             who::describe(out, "gpuprof_rows", self.who.pid(process), 0, |out| {
                 out.extend_from_slice(b"\"gpuprof\":{\"process\":");
                 json::unsigned(out, process.into());
                 out.extend_from_slice(b",\"table\":");
                 json::string(out, batch.table.name.as_bytes());
                 out.extend_from_slice(b",\"rows\":[");
-                for (n, &i) in rows.iter().enumerate() {
-                    if n > 0 {
+                let begin = out.len();
+                while out.len() - begin < LIST_BYTES
+                    && let Some(&i) = rows.next()
+                {
+                    if out.len() > begin {
                         out.push(b',');
                     }
                     own::row(out, &self.context.frames.names, batch, i);

@@ -107,7 +107,9 @@ impl Line {
     /// The context whose line this is.
     pub fn context(self) -> Option<u32> {
         match self {
-            Line::Stream { context, .. } | Line::Graphs { context, .. } | Line::Sync { context, .. } => Some(context),
+            Line::Stream { context, .. } | Line::Graphs { context, .. } | Line::Sync { context, .. } => {
+                Some(context)
+            }
             _ => None,
         }
     }

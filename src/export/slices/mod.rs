@@ -10,3 +10,26 @@ pub mod naming;
 pub mod people;
 pub mod place;
 pub mod view;
+pub mod words;
+
+use trace_format::schema::TableSpec;
+use trace_format::tables;
+
+/// The tables whose rows are drawn.
+pub static DRAWN: &[&TableSpec] = &[
+    &tables::KERNEL,
+    &tables::MEMCPY,
+    &tables::MEMSET,
+    &tables::API,
+    &tables::SYNC,
+    &tables::OVERHEAD,
+    &tables::GRAPH,
+    &tables::MEMORY,
+    &tables::UVM,
+    &tables::EVENT,
+    &tables::JIT,
+    &tables::OPENACC,
+    &tables::OPENMP,
+    &tables::RANGE,
+    &tables::SAMPLE,
+];

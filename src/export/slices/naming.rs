@@ -37,11 +37,13 @@ impl<'a> Naming<'a> {
 
     /// The name of a line among those of its context.
     pub fn in_context(&self, line: Line) -> String {
-        let stream_name = |process, context, stream| {
-            match self.people.stream_name_id(process, context, stream).map(|id| self.labels.text(id)) {
-                Some(name) => format!("stream {stream} {name}"),
-                None => format!("stream {stream}"),
-            }
+        let stream_name = |process, context, stream| match self
+            .people
+            .stream_name_id(process, context, stream)
+            .map(|id| self.labels.text(id))
+        {
+            Some(name) => format!("stream {stream} {name}"),
+            None => format!("stream {stream}"),
         };
         match line {
             Line::Stream { process, context, stream, .. } => stream_name(process, context, stream),

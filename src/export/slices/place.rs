@@ -144,14 +144,14 @@ impl<'a> Placing<'a> {
 
     fn place_rows(&mut self, pieces: Vec<Arc<Piece>>, order: &[(u32, u32)], may_wait: bool) -> Placed {
         let tracks_before = self.tracks.len();
-        let mut sources: Vec<Source> = pieces
-            .iter()
-            .map(|piece| Source { piece, columns: Columns::of(&piece.rows), last: None })
-            .collect();
-        let mut rows: Vec<Timed> = order.iter().map(|&(piece, row)| sources[piece as usize].timed(piece, row)).collect();
+        let mut sources: Vec<Source> =
+            pieces.iter().map(|piece| Source { piece, columns: Columns::of(&piece.rows), last: None }).collect();
+        let mut rows: Vec<Timed> =
+            order.iter().map(|&(piece, row)| sources[piece as usize].timed(piece, row)).collect();
         let wait_from = if may_wait { last_start(&rows) } else { rows.len() };
         let wait_from = if rows.len() - wait_from > WAITING_ROWS { rows.len() } else { wait_from };
-        let waiting = rows[wait_from..].iter().map(|row| Carried { piece: pieces[row.piece as usize].clone(), row: row.row });
+        let waiting =
+            rows[wait_from..].iter().map(|row| Carried { piece: pieces[row.piece as usize].clone(), row: row.row });
         let waiting: Vec<Carried> = waiting.collect();
         rows.truncate(wait_from);
         longest_first(&mut rows);
@@ -290,7 +290,8 @@ fn line_of(people: &People, source: &Source, i: usize) -> Line {
 fn last_start(rows: &[Timed]) -> usize {
     match rows.last() {
         Some(last) if last.form != Form::Timeless => {
-            let same = rows.iter().rev().take_while(|row| row.start_ns == last.start_ns && row.form != Form::Timeless);
+            let same =
+                rows.iter().rev().take_while(|row| row.start_ns == last.start_ns && row.form != Form::Timeless);
             rows.len() - same.count()
         }
         _ => rows.len(),

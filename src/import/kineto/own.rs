@@ -172,7 +172,8 @@ mod tests {
     #[test]
     fn a_header_of_another_version_is_none_of_ours() {
         assert!(with(r#"{"version":2,"processes":[]}"#, |tape| Own::read(tape, 0)).is_none());
-        let text = r#"{"version":1,"zero_ns":-5,"processes":[{"json_pid":7,"pid":null,"offset_ns":3}],"notes":["a","b"]}"#;
+        let text =
+            r#"{"version":1,"zero_ns":-5,"processes":[{"json_pid":7,"pid":null,"offset_ns":3}],"notes":["a","b"]}"#;
         let own = with(text, |tape| Own::read(tape, 0)).expect("ours");
         assert_eq!((own.zero_ns, own.processes[0].json_pid, own.processes[0].pid), (-5, Some(7), None));
         assert_eq!(own.notes, [b"a".to_vec(), b"b".to_vec()]);

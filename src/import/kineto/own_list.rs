@@ -57,7 +57,15 @@ impl Converter<'_, '_> {
         }
     }
 
-    fn own_cell(&mut self, batch: &mut Batch, i: usize, spec: &ColumnSpec, tape: Tape, value: Value, offset_ns: i64) {
+    fn own_cell(
+        &mut self,
+        batch: &mut Batch,
+        i: usize,
+        spec: &ColumnSpec,
+        tape: Tape,
+        value: Value,
+        offset_ns: i64,
+    ) {
         let rows = batch.rows;
         let column = &mut batch.columns[i];
         let is_null = matches!(value, Value::Missing | Value::Bare(b"null"));
