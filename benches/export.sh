@@ -16,9 +16,24 @@ results=$(realpath -m "${GPUPROF_BENCH_RESULTS:-benches/EXPORT.md}")
 mkdir -p "$data"
 data=$(realpath "$data")
 
-cargo build --release --locked --bin gpuprof --example make_native
 target=$(cargo metadata --format-version 1 --no-deps | sed -E 's/.*"target_directory":"([^"]*)".*/\1/')
-gpuprof=$target/release/gpuprof
+# GPUPROF_BENCH_PROFILE=ours: our own code optimised as in a release, the libraries as the tests have them. A release
+# of Polars takes half an hour; what this measures is a lower bound of what a release does.
+case ${GPUPROF_BENCH_PROFILE:-release} in
+release)
+    cargo build --release --locked --bin gpuprof --example make_native
+    built=$target/release profile="release" ;;
+ours)
+    optimised=()
+    for crate in gpuprof trace-format; do
+        optimised+=(--config "profile.dev.package.$crate.opt-level=3")
+    done
+    cargo build "${optimised[@]}" --locked --bin gpuprof --example make_native
+    built=$target/debug profile="our crates at opt-level 3, libraries at opt-level 1" ;;
+esac
+mkdir -p "$data/bin"
+cp "$built/gpuprof" "$built/examples/make_native" "$data/bin/"
+gpuprof=$data/bin/gpuprof
 python=$data/venv-export/bin/python
 if [ ! -x "$python" ]; then
     python3 -m venv "$data/venv-export"
@@ -26,9 +41,9 @@ if [ ! -x "$python" ]; then
 fi
 
 trace=$data/export_$records.gpuprof
-[ -e "$trace" ] || { "$target/release/examples/make_native" "$trace.part" --records "$records" && mv "$trace.part" "$trace"; }
+[ -e "$trace" ] || { "$data/bin/make_native" "$trace.part" --records "$records" && mv "$trace.part" "$trace"; }
 small=$data/export_1000000.gpuprof
-[ -e "$small" ] || { "$target/release/examples/make_native" "$small.part" --records 1000000 && mv "$small.part" "$small"; }
+[ -e "$small" ] || { "$data/bin/make_native" "$small.part" --records 1000000 && mv "$small.part" "$small"; }
 tables=$data/export_$records.tables
 [ -d "$tables" ] || "$gpuprof" export --quiet --format parquet "$trace" -o "$tables"
 events=$data/export_1000000.json
@@ -81,7 +96,7 @@ row() { # row TITLE NAME [PEER]
     echo "# gpuprof export beside others"
     echo
     echo "Written by \`benches/export.sh\`: medians of $runs interleaved runs on $(nproc) cores"
-    echo "($(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)), gpuprof $(git rev-parse --short HEAD), $(date -u +%F)."
+    echo "($(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)), gpuprof $(git rev-parse --short HEAD), $(date -u +%F), $profile."
     echo "gpuprof's seconds are the whole command; the peers' are writing alone, from sorted Parquet (DuckDB) or from"
     echo "objects in memory (orjson)."
     echo

@@ -32,8 +32,10 @@ pub mod error;
 pub mod export;
 pub mod import;
 pub mod launch;
+pub mod query;
 pub mod render;
 pub mod report;
+pub mod timeline;
 pub mod trace;
 
 /// Compiles the examples of `docs/extending.md`, so that they stay true.

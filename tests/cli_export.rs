@@ -1,5 +1,7 @@
 //! `gpuprof export` and `gpuprof convert`, through the real program; what they write is read by others than us.
 
+#![allow(unsafe_code, reason = "signals are sent to a program under test")]
+
 mod common;
 
 use common::build::*;

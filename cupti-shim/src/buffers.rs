@@ -10,11 +10,11 @@
 
 mod stack;
 
+use crate::sync;
+use crate::sync::atomic::{AtomicI64, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use stack::Stack;
 use std::alloc::Layout;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
-
-use stack::Stack;
 
 /// Size of a drop block. Any record fits (the largest has 304 bytes); larger ones would only be thrown away later.
 pub const DROP_BLOCK_BYTES: usize = 64 << 10;
@@ -281,6 +281,7 @@ impl Pool {
         }
         // A page more than CUPTI called valid: an unfinished record may lie behind.
         let used = used_bytes.saturating_add(PAGE_BYTES).min(bytes);
+        sync::writes(ptr);
         // SAFETY: a block of at least `used` bytes that CUPTI has returned and nobody else holds (state DONE).
         unsafe { ptr.write_bytes(0, used) };
         place.state.store(FREE, Ordering::Release);

@@ -11,16 +11,16 @@
 //! The one lock here may be held while kinds are switched. It is taken by API callbacks, NVTX calls, our own threads,
 //! and never by a buffer callback.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{PoisonError, TryLockError};
 
 use shim_config::{Capture, Membership, Settings};
-use trace_format::tables::CaptureRow;
 
 use crate::correlation::Correlation;
 use crate::decode::Facts;
-use crate::messages::Message;
+use crate::messages::{CaptureRow, Message};
 use crate::session::Session;
+use crate::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use crate::sync::{Mutex, MutexGuard};
 use crate::{flush, load, session, sys};
 
 /// How long kernels of a closed window may still run before their records are given up.

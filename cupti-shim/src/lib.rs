@@ -38,6 +38,7 @@ mod output;
 mod process;
 mod session;
 mod strides;
+mod sync;
 mod sys;
 mod writer;
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde_json::Value;
-use trace_format::tables::CaptureRow;
+pub use trace_format::tables::CaptureRow;
 
 use crate::clock::Triple;
 

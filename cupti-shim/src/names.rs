@@ -8,8 +8,7 @@
 
 mod generation;
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use generation::{Generation, Inserted};
 
 /// Longest name that is kept whole. The longest mangled names seen in the wild (nested expression templates) have

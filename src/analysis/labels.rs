@@ -1,5 +1,6 @@
 //! Names as people read them: demangled kernels, API calls without version suffixes, devices.
 
+use super::launches::thread_names;
 use super::totals::Place;
 use crate::cupti;
 use crate::demangle::{self, Demangling};
@@ -14,6 +15,7 @@ pub struct Labels<'a> {
     demangling: Demangling,
     demangled: Vec<OnceLock<Box<str>>>,
     texts: Vec<OnceLock<Box<str>>>,
+    threads: OnceLock<HashMap<(u32, u32), u32>>,
 }
 
 impl<'a> Labels<'a> {
@@ -21,7 +23,13 @@ impl<'a> Labels<'a> {
     pub fn new(frames: &'a Frames, demangling: Demangling) -> Self {
         let slots = |_| OnceLock::new();
         let ids = 0..frames.names.len();
-        Labels { frames, demangling, demangled: ids.clone().map(slots).collect(), texts: ids.map(slots).collect() }
+        Labels {
+            frames,
+            demangling,
+            demangled: ids.clone().map(slots).collect(),
+            texts: ids.map(slots).collect(),
+            threads: OnceLock::new(),
+        }
     }
 
     /// The traces these labels belong to.
@@ -86,6 +94,13 @@ impl<'a> Labels<'a> {
     /// The API call's name without its version suffix.
     pub fn api(&self, name: u32) -> &str {
         cupti::strip_version(self.text(name))
+    }
+
+    /// The thread's name; empty if the trace does not say.
+    pub fn thread(&self, process: u32, tid: u32) -> &str {
+        // Names that cannot be read are none; that they cannot was noted when they were tried.
+        let names = self.threads.get_or_init(|| thread_names(self.frames).unwrap_or_default());
+        names.get(&(process, tid)).map_or("", |name| self.text(*name))
     }
 
     /// The device's name; empty if the trace does not say.

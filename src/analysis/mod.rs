@@ -9,6 +9,7 @@ pub mod nvtx_sections;
 pub mod openacc;
 pub mod partial;
 pub mod ranges;
+pub mod stacks;
 pub mod stats;
 pub mod summary;
 pub mod totals;

@@ -8,8 +8,10 @@ pub mod info;
 mod newest;
 pub mod preload_path;
 mod progress;
+pub mod query;
 pub mod record;
 pub mod report;
+pub mod timeline;
 mod times;
 
 use crate::error::Result;
@@ -40,6 +42,10 @@ enum Command {
     Export(export::Args),
     /// Rewrite traces of any kind as .gpuprof: smaller, cut, or the pieces of one joined
     Convert(convert::Args),
+    /// Show what happened when, as a page for a browser
+    Timeline(timeline::Args),
+    /// Ask traces in SQL
+    Query(query::Args),
     /// Say what a file is, who wrote it, and what is in it
     Info(info::Args),
     /// Say whether programs can be recorded here, and if not, what to do
@@ -59,6 +65,8 @@ pub fn run(cli: Cli) -> Result<Ended> {
         Command::Report(args) => report::run(args),
         Command::Export(args) => export::run(&args),
         Command::Convert(args) => convert::run(&args),
+        Command::Timeline(args) => timeline::run(&args),
+        Command::Query(args) => query::run(args),
         Command::Info(args) => info::run(&args),
         Command::Doctor(args) => doctor::run(args),
         Command::PreloadPath(args) => preload_path::run(&args),

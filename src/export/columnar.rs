@@ -6,8 +6,7 @@ use crate::error::{Error, Result};
 use crate::trace::ordered::{Chunk, Piece};
 use crate::trace::sink::Need;
 use polars::prelude::*;
-use polars_io::SerWriter as _;
-use polars_io::ipc::{IpcCompression, IpcWriter};
+use polars_arrow::io::ipc::write::{Compression, FileWriter, WriteOptions};
 use polars_io::parquet::write::{KeyValueMetadata, ParquetCompression, ParquetWriter, StatisticsOptions};
 use rayon::prelude::*;
 use std::fs::File;
@@ -120,12 +119,20 @@ fn parquet(file: File, empty: &DataFrame, metadata: Vec<(String, String)>) -> Po
 }
 
 fn arrow(file: File, empty: &DataFrame, metadata: Vec<(String, String)>) -> PolarsResult<Writer> {
-    let mut writer = IpcWriter::new(BufWriter::new(file)).with_compression(Some(IpcCompression::default()));
+    // Text as offsets and bytes: older readers do not know the newer layout.
+    let level = CompatLevel::oldest();
+    let schema = Arc::new(empty.schema().to_arrow(level));
+    let options = WriteOptions { compression: Some(Compression::ZSTD(Default::default())) };
+    let mut writer = FileWriter::new(BufWriter::new(file), schema, None, options);
     let pairs = metadata.into_iter().map(|(key, value)| (key.into(), value.into()));
     writer.set_custom_schema_metadata(Arc::new(pairs.collect()));
-    let mut writer = writer.batched(empty.schema(), Vec::new())?;
+    writer.start()?;
     Ok(Box::new(move |group| match group {
-        Some(group) => writer.write_batch(group),
+        Some(group) => {
+            let mut group = group.clone();
+            group.align_chunks_par();
+            group.iter_chunks(level, true).try_for_each(|batch| writer.write(&batch, None))
+        }
         None => writer.finish(),
     }))
 }

@@ -31,6 +31,8 @@ pub enum Source {
     Clock,
     /// The name of the device in the column with this index.
     DeviceName(usize),
+    /// The name of the thread in the column with this index.
+    ThreadName(usize),
     /// The column with this index, as it is.
     Cell(usize),
     /// The name that the id in the column with this index stands for.
@@ -100,6 +102,17 @@ pub struct Layout {
 const SHAPE_NAMES: [(&str, &str); 3] =
     [("name_id", "mangled_name"), ("demangled_id", "demangled_name"), ("base_id", "base_name")];
 
+/// What the registry's column of a name's id is called when the name itself stands in it.
+pub fn name_column(column: &str) -> &str {
+    match column {
+        // `name` is what people read: demangled, without version suffix.
+        "name_id" => "raw_name",
+        // `domain` of an API call is a code.
+        "domain_id" => "domain_name",
+        other => other.strip_suffix("_id").unwrap_or(other),
+    }
+}
+
 fn unit_text(unit: Unit) -> &'static str {
     match unit {
         Unit::Ns => "ns",
@@ -142,6 +155,9 @@ impl Layout {
         layout.add("device_name", text, "", "Name of the device.", |table| {
             table.column_index("device").map_or(Source::None, Source::DeviceName)
         });
+        layout.add("thread_name", text, "", "Name of the thread.", |table| {
+            table.column_index("tid").map_or(Source::None, Source::ThreadName)
+        });
         let columns = tables.iter().flat_map(|table| table.columns);
         for name in columns.map(|column| column.name) {
             layout.add_registry(name);
@@ -182,14 +198,8 @@ impl Layout {
                     });
                 }
             }
-            // What a kernel is called stands in its shape, and for people in `name`.
-            Unit::Name if name == "name_id" => {
-                self.add("raw_name", FlatType::Text, "", "The name as recorded.", |table| {
-                    index(table).map_or(Source::None, Source::Name)
-                });
-            }
             Unit::Name => {
-                let name = name.strip_suffix("_id").unwrap_or(name);
+                let name = name_column(name);
                 self.add(name, FlatType::Text, "", spec.doc, |table| {
                     index(table).map_or(Source::None, Source::Name)
                 });
@@ -274,6 +284,10 @@ pub fn cell<'a>(context: &Context<'a>, piece: &'a Piece, i: usize, source: Sourc
         }),
         Source::DeviceName(column) => match stored(piece, column, i) {
             Cell::Whole(device) => Cell::text(context.labels.device(piece.process, device as u32)),
+            _ => Cell::Null,
+        },
+        Source::ThreadName(column) => match stored(piece, column, i) {
+            Cell::Whole(tid) => Cell::text(context.labels.thread(piece.process, tid as u32)),
             _ => Cell::Null,
         },
         Source::Cell(column) => stored(piece, column, i),

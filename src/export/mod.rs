@@ -6,15 +6,22 @@
 
 pub mod chrome;
 pub mod columnar;
+pub mod database;
 pub mod destination;
+pub mod flamegraph;
 pub mod flat;
+pub mod folded;
 pub mod folder;
 pub mod lanes;
 pub mod lossy;
 pub mod native;
+pub mod nsys_sqlite;
+pub mod nvprof_db;
 pub mod perfetto;
 pub mod slices;
+pub mod speedscope;
 pub mod text;
+pub mod texts;
 
 use crate::analysis::labels::Labels;
 use crate::error::{Error, Result};
@@ -34,6 +41,11 @@ pub static EXPORTERS: &[&Exporter] = &[
     &native::GPUPROF,
     &chrome::CHROME,
     &perfetto::PERFETTO,
+    &nsys_sqlite::EXPORTER,
+    &nvprof_db::EXPORTER,
+    &speedscope::SPEEDSCOPE,
+    &folded::FOLDED,
+    &flamegraph::FLAMEGRAPH,
 ];
 
 /// How a format lies on disk.

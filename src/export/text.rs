@@ -70,6 +70,7 @@ const KEEPS: &[Keeps] = &{
             columns: Columns::Only(&["device", "name_id"]),
             note: "of devices that did something",
         },
+        Keeps { table: "thread", columns: Columns::All, note: "of threads that did something" },
         all("kernel"),
         all("memcpy"),
         all("memset"),

@@ -13,7 +13,8 @@ use crate::export::folder::{MANIFEST, Manifest, ManifestProcess};
 use crate::trace::sink::{Need, ProcessInfo, ProcessIx, Sink};
 use std::collections::BTreeMap;
 use std::path::Path;
-use trace_format::tables::{self, DeviceRow};
+use trace_format::schema::TableSpec;
+use trace_format::tables::{self, DeviceRow, ThreadRow};
 
 /// How every CSV file of ours begins, and every CSV timeline.
 const CSV_BEGINS: &str = "table,name,start_ns,";
@@ -38,7 +39,7 @@ impl Importer for CsvTimeline {
         sink.origin = "gpuprof CSV timeline".to_owned();
         let mut people = People::default();
         csv_rows::read(path, need, sink, &mut people)?;
-        people.push_devices(sink);
+        people.push_names(sink);
         Ok(())
     }
 }
@@ -95,7 +96,7 @@ impl Importer for Folder {
                 other => return Err(Error::at(path, format_args!("files of format {other} are not known here"))),
             }
         }
-        people.push_devices(sink);
+        people.push_names(sink);
         Ok(())
     }
 }
@@ -106,12 +107,14 @@ pub fn manifest_in(folder: &Path) -> Option<std::path::PathBuf> {
     path.is_file().then_some(path)
 }
 
-/// Processes met so far by their ordinals in the export, and names of devices, where no table of them is there.
+/// Processes met so far by their ordinals in the export, and names of devices and threads beside their rows.
 #[derive(Default)]
 struct People {
     processes: BTreeMap<u32, ProcessIx>,
     devices: BTreeMap<(u32, u32), Vec<u8>>,
-    has_device_table: bool,
+    threads: BTreeMap<(u32, u32), Vec<u8>>,
+    /// Tables that say so themselves.
+    has_table: Vec<u16>,
 }
 
 impl People {
@@ -131,20 +134,19 @@ impl People {
         *self.processes.entry(ordinal).or_insert_with(|| sink.process(info()))
     }
 
-    fn device(&mut self, process: u32, device: u32, name: &[u8]) {
-        if !name.is_empty() && !self.devices.contains_key(&(process, device)) {
-            self.devices.insert((process, device), name.to_vec());
-        }
-    }
-
-    fn push_devices(&self, sink: &mut Sink) {
-        if self.has_device_table {
-            return;
-        }
-        for ((process, device), name) in &self.devices {
+    /// Adds rows for the devices and threads that are named beside what they did, where no table names them.
+    fn push_names(&self, sink: &mut Sink) {
+        let lacks = |table: &TableSpec| !self.has_table.contains(&table.id);
+        for ((process, device), name) in self.devices.iter().filter(|_| lacks(&tables::DEVICE)) {
             let name_id = sink.name(name);
             if let Some(process) = self.processes.get(process) {
                 sink.push(*process, DeviceRow { device: *device, name_id, ..DeviceRow::default() });
+            }
+        }
+        for ((process, tid), name) in self.threads.iter().filter(|_| lacks(&tables::THREAD)) {
+            let name_id = sink.name(name);
+            if let Some(process) = self.processes.get(process) {
+                sink.push(*process, ThreadRow { tid: *tid, name_id });
             }
         }
     }

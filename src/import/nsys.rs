@@ -55,6 +55,7 @@ impl Importer for Nsys {
                 scope.spawn(move || Ok(api::read(&sqlite::open(path)?, tables, totals)))
             });
             let mut reader = Reader::new(&database.connection, &tables, path, need, sink, session.unix_offset_ns);
+            reader.ours = session.ours;
             reader.read();
             match worker.map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))) {
                 Some(Ok(calls)) => calls.merge(&mut reader),
@@ -85,6 +86,8 @@ struct Reader<'r, 's> {
     strings: Strings<'r>,
     /// What every process of the file adds to its times.
     unix_offset_ns: Option<i64>,
+    /// Whether gpuprof wrote the file: some of what it put into nsys's tables comes back as what it was.
+    ours: bool,
     processes: HashMap<i64, ProcessIx>,
     last_process: Option<(i64, ProcessIx)>,
     /// Threads that some row named: only their names are read.
@@ -111,6 +114,7 @@ impl<'r, 's> Reader<'r, 's> {
             sink,
             strings,
             unix_offset_ns,
+            ours: false,
             processes: HashMap::new(),
             last_process: None,
             threads: HashSet::new(),
@@ -128,14 +132,18 @@ impl<'r, 's> Reader<'r, 's> {
             (&tables::SYNC, records::syncs),
             (&tables::OVERHEAD, records::overheads),
             (&tables::MEMORY, records::memory),
+            (&tables::MEMORY, records::pools),
+            (&tables::JIT, records::compilations),
             (&tables::UVM, records::page_faults),
             (&tables::EVENT, records::events),
             (&tables::RANGE, ranges::read),
             (&tables::OPENACC, directives::openacc),
             (&tables::OPENMP, directives::openmp),
         ];
+        // Migrations of unified memory stand among the copies.
+        let copies_too = self.ours && self.need.wants(&tables::UVM);
         for (table, read) in readers {
-            if self.need.wants(table) {
+            if self.need.wants(table) || (copies_too && *table == &tables::MEMCPY) {
                 read(self);
             }
         }

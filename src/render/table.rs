@@ -202,7 +202,7 @@ impl Table {
 
 impl Cell {
     /// For people: integer digits in groups of three.
-    fn grouped(&self) -> String {
+    pub(crate) fn grouped(&self) -> String {
         let plain = self.plain();
         if !matches!(self, Cell::Int(_) | Cell::Fixed(..)) {
             return plain.replace(char::is_control, " ");
@@ -221,14 +221,15 @@ impl Cell {
 }
 
 /// Cuts text to `width` characters, the last one an ellipsis.
-fn cut(text: &str, width: usize) -> String {
+pub(crate) fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
     }
     text.chars().take(width - 1).chain(['…']).collect()
 }
 
-fn quote_csv(text: &str) -> String {
+/// The text as a CSV field, quoted where RFC 4180 wants it.
+pub(crate) fn quote_csv(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {
@@ -237,7 +238,7 @@ fn quote_csv(text: &str) -> String {
 }
 
 /// TSV has no quoting, so separators inside a cell become spaces.
-fn flatten_tsv(text: &str) -> String {
+pub(crate) fn flatten_tsv(text: &str) -> String {
     text.replace(['\t', '\n', '\r'], " ")
 }
 

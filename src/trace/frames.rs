@@ -9,11 +9,12 @@ use super::sink::{Need, Note, ProcessInfo, Sink};
 use crate::error::{Error, Result};
 use crate::import::{self, Head};
 use polars::prelude::*;
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use trace_format::schema::{TableSpec, Unit};
+use trace_format::schema::{ColumnSpec, ColumnType, TableSpec, Unit};
 use trace_format::tables::{self, DeviceRow};
 
 /// One recorded process.
@@ -410,24 +411,32 @@ impl Frames {
     /// A part of a file that cannot be read.
     pub fn lazy(&self, table: &'static TableSpec) -> Result<LazyFrame> {
         let columns: Vec<&str> = table.columns.iter().map(|c| c.name).collect();
+        Ok(self.read(table, &columns)?.lazy())
+    }
+
+    /// Some columns of [`Frames::lazy`], in the table's order, `process` before them. Rows come in the order of
+    /// processes, files and frames, whatever the number of threads.
+    ///
+    /// # Errors
+    /// A part of a file that cannot be read.
+    pub fn read(&self, table: &'static TableSpec, columns: &[&str]) -> Result<DataFrame> {
         let everything = Filter::everything();
-        let mut frames = self.fold(
-            table,
-            &columns,
-            &everything,
-            Vec::new,
-            |out: &mut Vec<(u32, PolarsResult<DataFrame>)>, batch| {
-                out.push((batch.process, with_union_schema(table, batch)));
-            },
-            |a, mut b| a.append(&mut b),
-        )?;
+        let parts: Vec<&Part> = self.parts.iter().filter(|part| part.table() == table).collect();
+        let decoded: Vec<Option<(u32, PolarsResult<DataFrame>)>> = parts
+            .par_iter()
+            .map_init(Vec::new, |buffer, part| {
+                let batch = self.decode(part, columns, &everything, buffer)?;
+                Ok(batch.map(|batch| (batch.process, with_union_schema(table, columns, &batch))))
+            })
+            .collect::<Result<_>>()?;
+        let mut frames: Vec<_> = decoded.into_iter().flatten().collect();
         frames.sort_by_key(|(process, _)| *process);
         let failed = |e: PolarsError| Error::new(format!("table {}: {e}", table.name));
-        let mut all = empty_frame(table).map_err(failed)?;
+        let mut all = empty_frame(table, columns).map_err(failed)?;
         for (_, frame) in frames {
             all.vstack_mut(&frame.map_err(failed)?).map_err(failed)?;
         }
-        Ok(all.lazy())
+        Ok(all)
     }
 
     fn collect_devices(&mut self) -> Result<()> {
@@ -488,8 +497,7 @@ impl Frames {
 }
 
 /// The type a registry column has in `lazy` frames.
-fn lazy_type(column: &trace_format::schema::ColumnSpec) -> DataType {
-    use trace_format::schema::ColumnType;
+pub(crate) fn lazy_type(column: &ColumnSpec) -> DataType {
     match column.ty {
         ColumnType::U32 => match column.unit {
             Unit::Id | Unit::Name | Unit::Shape | Unit::Code => DataType::UInt32,
@@ -503,20 +511,26 @@ fn lazy_type(column: &trace_format::schema::ColumnSpec) -> DataType {
     }
 }
 
-fn empty_frame(table: &TableSpec) -> PolarsResult<DataFrame> {
+/// The columns of `table` that are asked for, in its order.
+fn asked<'a>(table: &'a TableSpec, columns: &'a [&str]) -> impl Iterator<Item = &'a ColumnSpec> {
+    table.columns.iter().filter(|c| columns.contains(&c.name))
+}
+
+fn empty_frame(table: &TableSpec, names: &[&str]) -> PolarsResult<DataFrame> {
     let mut columns = vec![Column::new_empty("process".into(), &DataType::UInt32)];
-    columns.extend(table.columns.iter().map(|c| Column::new_empty(c.name.into(), &lazy_type(c))));
+    columns.extend(asked(table, names).map(|c| Column::new_empty(c.name.into(), &lazy_type(c))));
     DataFrame::new(0, columns)
 }
 
-fn with_union_schema(table: &TableSpec, batch: &Batch) -> PolarsResult<DataFrame> {
+fn with_union_schema(table: &TableSpec, names: &[&str], batch: &Batch) -> PolarsResult<DataFrame> {
     let rows = batch.rows;
     let mut columns = vec![Column::new_scalar("process".into(), Scalar::from(batch.process), rows)];
-    for spec in table.columns {
+    for spec in asked(table, names) {
         let ty = lazy_type(spec);
         let column = match batch.frame.column(spec.name) {
             Ok(column) => {
-                let is_time = spec.unit == Unit::Ns && spec.name != "duration_ns";
+                // Rows of `clock` say what each clock showed; the offset was made from them.
+                let is_time = spec.unit == Unit::Ns && spec.name != "duration_ns" && table != &tables::CLOCK;
                 let shifted =
                     if is_time && batch.offset_ns != 0 { column + batch.offset_ns } else { column.clone() };
                 shifted.cast(&ty)?

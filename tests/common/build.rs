@@ -446,7 +446,8 @@ impl<W: Output> NativeWriter<W> {
         this
     }
 
-    fn string(&mut self, bytes: &[u8]) -> u32 {
+    /// The id of a name; [`NativeWriter::define`] writes it.
+    pub fn string(&mut self, bytes: &[u8]) -> u32 {
         if let Some(id) = self.strings.get(bytes) {
             return *id;
         }
@@ -456,7 +457,8 @@ impl<W: Output> NativeWriter<W> {
         id
     }
 
-    fn define(&mut self) {
+    /// Writes the names and shapes that are new.
+    pub fn define(&mut self) {
         let strings = std::mem::take(&mut self.new_strings);
         self.rows(strings);
         let shapes = std::mem::take(&mut self.new_shapes);

@@ -2,7 +2,9 @@
 #![allow(dead_code, missing_docs, reason = "each test binary uses some of it")]
 
 pub mod build;
+pub mod everything;
 pub mod exercise;
+pub mod tools;
 
 use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};

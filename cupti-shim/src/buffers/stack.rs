@@ -1,6 +1,6 @@
 //! A stack of small numbers without a lock (Treiber). The links live with the caller.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// The head: how often it changed (upper half), the top number plus one or 0 (lower half). The count keeps a thread
 /// that slept from mistaking a head that came back for one that never went.

@@ -1,20 +1,22 @@
 //! One generation of names: a hash table, a list of entries, the bytes; all in one mapping of fixed size.
 
-use std::ptr::{NonNull, null_mut};
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
-
 use super::MAX_NAME_BYTES;
+use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use crate::sync::{self, MODEL};
+use std::ptr::{NonNull, null_mut};
 
 /// Address space of one generation. Pages cost memory only when names lie in them.
-const REGION_BYTES: usize = 8 << 20;
+const REGION_BYTES: usize = if MODEL { 128 << 10 } else { 8 << 20 };
 /// Places of the hash table.
-const SLOTS: usize = 1 << 16;
+const SLOTS: usize = if MODEL { 8 } else { 1 << 16 };
 /// Most names: three quarters of the places, so that a search for a new name ends after some eight of them.
 const MAX_ENTRIES: usize = SLOTS / 4 * 3;
 const ENTRIES_AT: usize = SLOTS * size_of::<AtomicU64>();
 const ARENA_AT: usize = ENTRIES_AT + MAX_ENTRIES * size_of::<AtomicU32>();
 /// Places for names, in units of 8 bytes.
 const ARENA_UNITS: usize = (REGION_BYTES - ARENA_AT) / 8;
+/// Counts of threads inside.
+const LANES: usize = if MODEL { 1 } else { 8 };
 /// Id and length before the bytes of a name.
 const HEADER_BYTES: usize = 8;
 /// Set in an entry that was drained.
@@ -41,7 +43,7 @@ pub(super) struct Generation {
     ready_for: AtomicU32,
     closed: AtomicBool,
     /// Threads inside, spread over cache lines: NVTX calls of many threads come here.
-    inside: [Inside; 8],
+    inside: [Inside; LANES],
 }
 
 #[repr(align(64))]
@@ -64,7 +66,7 @@ impl Generation {
             drained: AtomicU32::new(0),
             ready_for: AtomicU32::new(ready_for),
             closed: AtomicBool::new(false),
-            inside: [const { Inside(AtomicU32::new(0)) }; 8],
+            inside: [const { Inside(AtomicU32::new(0)) }; LANES],
         }
     }
 
@@ -141,6 +143,7 @@ impl Generation {
         // entry is published below.
         unsafe {
             let at = region.as_ptr().add(ARENA_AT + unit * 8);
+            sync::writes(at);
             at.cast::<u32>().write(id);
             at.add(4).cast::<u32>().write(name.len() as u32);
             std::ptr::copy_nonoverlapping(name.as_ptr(), at.add(HEADER_BYTES), name.len());
@@ -233,6 +236,7 @@ impl Generation {
                     region.write_bytes(0, REGION_BYTES);
                 }
             }
+            sync::zeroed(region, REGION_BYTES);
         }
         self.claimed.store(0, Ordering::Relaxed);
         self.drained.store(0, Ordering::Relaxed);
@@ -283,6 +287,7 @@ unsafe fn entry<'a>(region: NonNull<u8>, place: u32) -> (u32, &'a [u8]) {
     // SAFETY: as the caller promises, `insert` wrote a whole entry here, inside the mapping.
     unsafe {
         let at = region.as_ptr().add(ARENA_AT + unit * 8);
+        sync::reads(at);
         let (id, len) = (at.cast::<u32>().read(), at.add(4).cast::<u32>().read());
         (id, std::slice::from_raw_parts(at.add(HEADER_BYTES), len as usize))
     }

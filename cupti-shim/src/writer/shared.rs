@@ -1,9 +1,7 @@
 //! What the callbacks, the gate, the flush thread and the writer thread share. Nobody here waits for anybody.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-use crossbeam_queue::ArrayQueue;
 use shim_config::Settings;
 
 use crate::buffers::{DROP_BLOCK_BYTES, Owner, Pool};
@@ -11,6 +9,8 @@ use crate::decode::names::{drop_block, intern_block};
 use crate::messages::Message;
 use crate::names::{NAMES, Names};
 use crate::strides::Strides;
+use crate::sync::ArrayQueue;
+use crate::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::sys;
 
 /// Messages that wait at most. A gate that opens and closes a thousand times while the disk stalls stays within.
@@ -60,6 +60,8 @@ pub struct Shared {
     asleep: AtomicBool,
     next_ticket: AtomicU32,
     answered: AtomicU32,
+    /// Counts answers and changes of the phase; who waits for an answer sleeps on it.
+    told: AtomicU32,
 }
 
 /// The life of the writer.
@@ -123,6 +125,7 @@ impl Shared {
             asleep: AtomicBool::new(false),
             next_ticket: AtomicU32::new(0),
             answered: AtomicU32::new(0),
+            told: AtomicU32::new(0),
         }
     }
 
@@ -219,6 +222,8 @@ impl Shared {
     pub fn wait(&self, ticket: u32, timeout_ns: i64) -> bool {
         let until_ns = sys::monotonic_ns().saturating_add(timeout_ns);
         loop {
+            // Before the two that it counts the changes of: one that comes in between makes the futex return at once.
+            let told = self.told.load(Ordering::Acquire);
             let answered = self.answered.load(Ordering::Acquire);
             // Tickets are answered in any order up to the newest: see `answer`.
             if answered.wrapping_sub(ticket) as i32 >= 0 {
@@ -228,7 +233,7 @@ impl Shared {
             if left_ns <= 0 || self.phase() == Phase::Ended {
                 return false;
             }
-            sys::futex_wait(&self.answered, answered, Some(left_ns));
+            sys::futex_wait(&self.told, told, Some(left_ns));
         }
     }
 
@@ -239,7 +244,7 @@ impl Shared {
         if ticket.wrapping_sub(newest) as i32 > 0 {
             self.answered.store(ticket, Ordering::Release);
         }
-        sys::futex_wake(&self.answered, true);
+        sys::signal(&self.told);
     }
 
     /// Wakes the writer if it sleeps.
@@ -296,6 +301,6 @@ impl Shared {
     pub(super) fn set_phase(&self, phase: Phase) {
         self.phase.store(phase as u8, Ordering::Release);
         // Whoever waits for an answer must see that none will come.
-        sys::futex_wake(&self.answered, true);
+        sys::signal(&self.told);
     }
 }

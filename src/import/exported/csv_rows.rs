@@ -2,6 +2,7 @@
 
 use super::{People, shape};
 use crate::error::{Error, Result};
+use crate::export::flat::name_column;
 use crate::trace::sink::{Need, ProcessInfo, Sink};
 use hashbrown::HashMap;
 use std::fs::File;
@@ -47,10 +48,7 @@ impl Open {
     fn new(table: &'static TableSpec, header: &Header) -> Open {
         let source = |column: &trace_format::schema::ColumnSpec| match column.unit {
             Unit::Shape => From::Shape,
-            Unit::Name => {
-                let flat = if column.name == "name_id" { "raw_name" } else { column.name.trim_end_matches("_id") };
-                header.at(flat).map_or(From::Nowhere, From::Name)
-            }
+            Unit::Name => header.at(name_column(column.name)).map_or(From::Nowhere, From::Name),
             _ => header.at(column.name).map_or(From::Nowhere, From::Field),
         };
         let sources = table.columns.iter().map(source).collect();
@@ -165,11 +163,17 @@ impl Rows {
             ..ProcessInfo::default()
         };
         let process = people.process(sink, ordinal, info);
-        people.has_device_table |= table == &tables::DEVICE;
-        if let Some(name) = head("device_name")
-            && let Some(device) = head("device").and_then(number)
+        if table.role == Role::Defining && !people.has_table.contains(&table.id) {
+            people.has_table.push(table.id);
+        }
+        for (id, name, known) in
+            [("device", "device_name", &mut people.devices), ("tid", "thread_name", &mut people.threads)]
         {
-            people.device(ordinal, device, name);
+            if let (Some(id), Some(name)) = (head(id).and_then(number), head(name))
+                && !known.contains_key(&(ordinal, id))
+            {
+                known.insert((ordinal, id), name.to_vec());
+            }
         }
         let header = &self.header;
         let open = self.open.entry((ordinal, table.id)).or_insert_with(|| Open::new(table, header));

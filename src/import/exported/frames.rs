@@ -2,6 +2,7 @@
 
 use super::{People, shape};
 use crate::error::{Error, Result};
+use crate::export::flat::name_column;
 use crate::trace::batch;
 use crate::trace::guard::guarded;
 use crate::trace::sink::{ProcessInfo, Sink};
@@ -14,7 +15,6 @@ use std::fs::File;
 use std::path::Path;
 use trace_format::columns::{Batch, Column as Values_, Values};
 use trace_format::schema::{ColumnType, TableSpec, Unit};
-use trace_format::tables;
 
 /// Rows of a batch, as in a frame of the native format.
 const BATCH_ROWS: usize = 65_536;
@@ -38,7 +38,7 @@ pub fn read(
     let failed = |e: PolarsError| Error::at(path, format_args!("cannot be decoded: {e}")).remedy("export again");
     let frame = decoded.unwrap_or_else(|panic| Err(polars_err!(ComputeError: "the decoder gave up: {panic}")));
     let frame = frame.map_err(failed)?;
-    people.has_device_table |= table == &tables::DEVICE;
+    people.has_table.push(table.id);
     let mut from = 0;
     while from < frame.height() {
         // Rows of one process that follow each other.
@@ -90,10 +90,7 @@ fn to_batch(table: &'static TableSpec, frame: &DataFrame, sink: &mut Sink) -> Po
     for spec in table.columns {
         let column = match spec.unit {
             Unit::Shape => ids(shapes(frame, sink), false),
-            Unit::Name => {
-                let flat = if spec.name == "name_id" { "raw_name" } else { spec.name.trim_end_matches("_id") };
-                ids(names(frame, flat, sink), spec.nullable)
-            }
+            Unit::Name => ids(names(frame, name_column(spec.name), sink), spec.nullable),
             _ => {
                 let ty = match spec.ty {
                     ColumnType::U32 => DataType::UInt32,

@@ -3,7 +3,7 @@
 use super::Reader;
 use crate::import::rows::{ABSENT, Col, Fields, Scan};
 use crate::trace::sink::valid_duration;
-use trace_format::tables::{GraphRow, KernelRow, MemcpyRow, MemsetRow, ShapeRow};
+use trace_format::tables::{self, GraphRow, KernelRow, MemcpyRow, MemsetRow, ShapeRow, UvmRow};
 
 /// What every row about GPU work has.
 pub(super) struct GpuColumns {
@@ -180,18 +180,43 @@ fn shape(r: &mut Reader, parts: &[i64]) -> u32 {
     r.sink.shape(row)
 }
 
-/// Reads copies; migrations of unified memory (kinds 11 to 13) are copies here as they are in nsys.
+/// Reads copies; migrations of unified memory (kinds 11 to 13) are copies here as they are in nsys, unless gpuprof
+/// wrote the file: it gives an address to those that were none.
 pub(super) fn copies(r: &mut Reader) {
     let Some(mut scan) = r.scan("CUPTI_ACTIVITY_KIND_MEMCPY") else { return };
     let full = r.full();
     let gpu = GpuColumns::of(&mut scan, full);
     let [kind, bytes] = ["copyKind", "bytes"].map(|name| scan.col(name));
     let [src_kind, dst_kind] = ["srcKind", "dstKind"].map(|name| scan.col(name));
-    let peers = ["srcDeviceId", "dstDeviceId", "srcContextId", "dstContextId"].map(|name| scan.col_if(full, name));
+    let peers = ["srcDeviceId", "dstDeviceId", "srcContextId", "dstContextId"]
+        .map(|name| scan.col_if(full || r.ours, name));
+    let [address, cause] = ["virtualAddress", "migrationCause"].map(|name| scan.col_if(r.ours, name));
+    let (wants_copies, wants_migrations) = (r.need.wants(&tables::MEMCPY), r.need.wants(&tables::UVM));
     let tally = scan.run(|row| {
         let Some(start_ns) = row.int(gpu.start) else { return false };
         let [src_device, dst_device, src_context, dst_context] = peers.map(|col| row.id(col));
         let process = r.process(row.int(gpu.process));
+        if let (Some(kind), Some(address)) = (migration(row.id_or_0(kind)), row.int(address)) {
+            let migration = UvmRow {
+                start_ns,
+                duration_ns: duration(start_ns, row.int(gpu.end)),
+                kind,
+                value: row.int(bytes).unwrap_or(0),
+                address: address as u64,
+                src_device,
+                dst_device,
+                stream: row.id(gpu.stream),
+                flags: row.id(cause),
+                pc: None,
+            };
+            if wants_migrations {
+                r.sink.push(process, migration);
+            }
+            return true;
+        }
+        if !wants_copies {
+            return true;
+        }
         let copy = MemcpyRow {
             start_ns,
             duration_ns: duration(start_ns, row.int(gpu.end)),
@@ -215,6 +240,16 @@ pub(super) fn copies(r: &mut Reader) {
         true
     });
     r.close(tally);
+}
+
+/// `uvm.kind` for a `copyKind` of unified memory.
+fn migration(copy_kind: u32) -> Option<u32> {
+    match copy_kind {
+        11 => Some(1),
+        12 => Some(2),
+        13 => Some(8),
+        _ => None,
+    }
 }
 
 /// Reads fills.

@@ -4,6 +4,9 @@ use super::Reader;
 use super::activity::duration;
 use trace_format::tables::{OpenaccRow, OpenmpRow};
 
+/// `acc_device_t` of NVIDIA's devices.
+const NVIDIA: u32 = 4;
+
 /// Reads OpenACC regions; nsys keeps CUPTI's numbers here.
 pub(super) fn openacc(r: &mut Reader) {
     for table in [
@@ -15,10 +18,15 @@ pub(super) fn openacc(r: &mut Reader) {
         let [start, end, thread, kind] = ["start", "end", "globalTid", "eventKind"].map(|name| scan.col(name));
         let [line, file, function] = ["lineNo", "srcFile", "funcName"].map(|name| scan.col(name));
         let [bytes, variable, kernel] = ["bytes", "varName", "kernelName"].map(|name| scan.col(name));
+        let device_type = scan.col("DeviceType");
+        let [device, context, stream] = ["cuDeviceId", "cuContextId", "cuStreamId"].map(|name| scan.col(name));
         let tally = scan.run(|row| {
             let Some(start_ns) = row.int(start) else { return false };
             let thread = row.int(thread);
             let process = r.process(thread);
+            // What is not on one of NVIDIA's devices has none of their ids.
+            let on_gpu = row.id(device_type) == Some(NVIDIA);
+            let id = |col| row.id(col).filter(|_| on_gpu);
             let region = OpenaccRow {
                 start_ns,
                 duration_ns: duration(start_ns, row.int(end)),
@@ -32,9 +40,9 @@ pub(super) fn openacc(r: &mut Reader) {
                 bytes: row.int(bytes),
                 implicit: None,
                 external_id: None,
-                device: None,
-                context: None,
-                stream: None,
+                device: id(device),
+                context: id(context),
+                stream: id(stream),
             };
             r.sink.push(process, region);
             true

@@ -1,6 +1,7 @@
 //! NVTX ranges and marks.
 
 use super::{Reader, process_part};
+use crate::export::nsys_sqlite::FOREIGN_DOMAINS;
 use crate::import::rows::{Col, Fields};
 use hashbrown::HashMap;
 use trace_format::tables::RangeRow;
@@ -35,6 +36,11 @@ impl Text {
 /// Reads ranges and marks; domains first, as nothing says that their rows come first.
 pub(super) fn read(r: &mut Reader) {
     let domains = domains(r);
+    let foreign: HashMap<u32, u32> = match r.ours {
+        true => FOREIGN_DOMAINS.iter().map(|&(style, name)| (r.sink.name(name.as_bytes()), style)).collect(),
+        false => HashMap::new(),
+    };
+    let operators = r.need.operators;
     let Some(mut scan) = r.scan("NVTX_EVENTS") else { return };
     let [start, end, event_type, thread, domain] =
         ["start", "end", "eventType", "globalTid", "domainId"].map(|name| scan.col(name));
@@ -49,13 +55,22 @@ pub(super) fn read(r: &mut Reader) {
         let global = row.int(thread);
         let process = r.process(global);
         let domain = (process_part(global.unwrap_or(0)), row.int(domain).unwrap_or(0));
+        let mut domain_id = domains.get(&domain).copied();
+        let mut style = style;
+        // Ranges of other profilers, which gpuprof has put into domains when it wrote the file.
+        if let Some(&was) = domain_id.and_then(|name| foreign.get(&name)) {
+            if !operators {
+                return true;
+            }
+            (style, domain_id) = (was, None);
+        }
         let range = RangeRow {
             start_ns,
             end_ns: row.int(end),
             style,
             // nsys numbers ranges per process and not at all where they nest; no report refers to its numbers.
             range_id: 0,
-            domain_id: domains.get(&domain).copied(),
+            domain_id,
             name_id: text.name(r, row),
             category: row.id(category).filter(|&category| category != 0),
             color: row.id(color),

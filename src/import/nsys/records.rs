@@ -3,7 +3,7 @@
 use super::Reader;
 use super::activity::{GpuColumns, correlation, duration, memory_kind};
 use hashbrown::HashMap;
-use trace_format::tables::{EventRow, MemoryRow, OverheadRow, SyncRow, UvmRow};
+use trace_format::tables::{EventRow, JitRow, MemoryRow, OverheadRow, SyncRow, UvmRow};
 
 /// The id, unless it is CUPTI's "does not apply".
 fn applicable(id: Option<u32>) -> Option<u32> {
@@ -56,7 +56,7 @@ pub(super) fn overheads(r: &mut Reader) {
                 start_ns,
                 duration_ns: duration(start_ns, row.int(end)),
                 kind,
-                tid: thread.map(|thread| r.thread(Some(thread))),
+                tid: thread.map(|thread| r.thread(Some(thread))).filter(|&tid| tid != 0),
                 correlation: row.int(call).map(|id| id as u64).filter(|&id| id != 0),
             };
             r.sink.push(process, overhead);
@@ -71,7 +71,7 @@ fn overhead_kind(nsys: u32) -> Option<u32> {
     match nsys {
         0 => None,
         2 => Some(1),
-        3..=8 => Some((nsys - 2) << 16),
+        3..=10 => Some((nsys - 2) << 16),
         _ => Some(0),
     }
 }
@@ -109,6 +109,54 @@ pub(super) fn memory(r: &mut Reader) {
             name_id: row.bytes(name).map(|name| r.sink.name(name)).filter(|&name| name != 0),
         };
         r.sink.push(process, operation);
+        true
+    });
+    r.close(tally);
+}
+
+/// Reads what became of memory pools; CUPTI numbers their operations apart, the trace format behind the others.
+pub(super) fn pools(r: &mut Reader) {
+    let Some(mut scan) = r.scan("CUDA_GPU_MEMORY_POOL_EVENTS") else { return };
+    let gpu = GpuColumns::of(&mut scan, true);
+    let [operation, address, bytes] =
+        ["operationType", "address", "localMemoryPoolSize"].map(|name| scan.col(name));
+    let tally = scan.run(|row| {
+        let Some(start_ns) = row.int(gpu.start) else { return false };
+        let process = r.process(row.int(gpu.process));
+        let operation = MemoryRow {
+            start_ns,
+            operation: row.id_or_0(operation).wrapping_add(16),
+            address: row.int(address).unwrap_or(0) as u64,
+            bytes: row.int(bytes).unwrap_or(0),
+            device: row.id_or_0(gpu.device),
+            correlation: correlation(row, gpu.correlation),
+            ..Default::default()
+        };
+        r.sink.push(process, operation);
+        true
+    });
+    r.close(tally);
+}
+
+/// Reads just-in-time compilations (nsys of 2026). Their cache paths stay in the file.
+pub(super) fn compilations(r: &mut Reader) {
+    let Some(mut scan) = r.scan("CUPTI_ACTIVITY_KIND_JIT") else { return };
+    let gpu = GpuColumns::of(&mut scan, true);
+    let [thread, kind, operation, cache] =
+        ["globalTid", "jitEntryType", "jitOperationType", "cacheSize"].map(|name| scan.col(name));
+    let tally = scan.run(|row| {
+        let Some(start_ns) = row.int(gpu.start) else { return false };
+        let process = r.process(row.int(thread));
+        let compilation = JitRow {
+            start_ns,
+            duration_ns: duration(start_ns, row.int(gpu.end)),
+            kind: row.id_or_0(kind),
+            operation: row.id_or_0(operation),
+            device: row.id_or_0(gpu.device),
+            correlation: correlation(row, gpu.correlation),
+            cache_bytes: row.int(cache),
+        };
+        r.sink.push(process, compilation);
         true
     });
     r.close(tally);

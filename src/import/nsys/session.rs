@@ -15,12 +15,15 @@ pub(super) struct Session {
     pub(super) origin: String,
     /// What turns the file's times into Unix nanoseconds.
     pub(super) unix_offset_ns: Option<i64>,
+    /// Whether gpuprof wrote it.
+    pub(super) ours: bool,
 }
 
 /// Reads the versions and the start of the session.
 pub(super) fn read(db: &Connection, tables: &Tables, path: &Path, sink: &mut Sink) -> Session {
     let mut value = |name: &'static str| meta(db, tables, path, sink, name);
     let product = value("EXPORT_PRODUCT_VERSION");
+    let ours = value("EXPORT_PRODUCT_NAME").is_some_and(|name| name == crate::export::nsys_sqlite::PRODUCT);
     let schema = value("EXPORT_SCHEMA_VERSION");
     let normalised = value("EXPORT_PARAM_TIME_NORMALIZE").is_some_and(|value| value == "true");
     let shift = ["EXPORT_CONFIG_TIME_SHIFT", "EXPORT_PARAM_TIME_SHIFT"]
@@ -31,6 +34,9 @@ pub(super) fn read(db: &Connection, tables: &Tables, path: &Path, sink: &mut Sin
         sink.note("time-shift", format!("{path}: whoever exported it shifted all times by {shift} ns"));
     }
     let origin = match (schema, product) {
+        (Some(schema), Some(product)) if ours => {
+            format!("SQLite in nsys's schema {schema}, exported by gpuprof {product}")
+        }
         (Some(schema), Some(product)) => format!("nsys SQLite export, schema {schema} (nsys {product})"),
         (Some(schema), None) => format!("nsys SQLite export, schema {schema}"),
         (None, Some(product)) => format!("nsys SQLite export (nsys {product})"),
@@ -38,7 +44,7 @@ pub(super) fn read(db: &Connection, tables: &Tables, path: &Path, sink: &mut Sin
     };
     // `nsys export --ts-normalize=true` has added the epoch to every time already.
     let unix_offset_ns = if normalised { Some(0) } else { session_start(db, tables, path, sink) };
-    Session { origin, unix_offset_ns }
+    Session { origin, unix_offset_ns, ours }
 }
 
 /// The value called `name` of the table about the export, which was renamed in 2023.
@@ -90,10 +96,12 @@ pub(super) fn devices(r: &mut Reader) {
             let (Some(device), Some(process)) = (row.id(cuda), row.id(process)) else { return false };
             let gpu = row.int(gpu);
             for &(global, index) in processes.iter().filter(|&&(global, _)| pid(global) == Some(process)) {
-                if !told.insert((index, device)) {
+                let known = gpus.iter().find(|g| g.id == gpu && same_machine(g.machine, global));
+                // Processes of different machines may have one pid, and the table does not name the machine.
+                let elsewhere = known.is_none() && gpus.iter().any(|g| g.id == gpu);
+                if elsewhere || !told.insert((index, device)) {
                     continue;
                 }
-                let known = gpus.iter().find(|g| g.id == gpu && same_machine(g.machine, global));
                 let row = match known {
                     Some(gpu) => DeviceRow { device, ..gpu.row.clone() },
                     None => DeviceRow {

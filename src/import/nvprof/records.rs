@@ -77,6 +77,7 @@ pub(super) fn memory(r: &mut Reader) {
         });
         r.close(tally);
     }
+    pools(r);
     let Some(mut scan) = r.scan("CUPTI_ACTIVITY_KIND_MEMORY") else { return };
     let gpu = GpuColumns::of(&mut scan, false);
     let [kind, address, bytes] = ["memoryKind", "address", "bytes"].map(|name| scan.col(name));
@@ -108,6 +109,35 @@ pub(super) fn memory(r: &mut Reader) {
     r.close(tally);
 }
 
+/// Reads what became of memory pools (schemas of CUDA 11.5 and later); CUPTI numbers their operations apart, the trace
+/// format behind the others.
+fn pools(r: &mut Reader) {
+    let Some(mut scan) = r.scan("CUPTI_ACTIVITY_KIND_MEMORY_POOL") else { return };
+    let gpu = GpuColumns::of(&mut scan, true);
+    let [time, operation, process] =
+        ["timestamp", "memoryPoolOperationType", "processId"].map(|name| scan.col(name));
+    let [address, bytes] = ["address", "size"].map(|name| scan.col(name));
+    let tally = scan.run(|row| {
+        let Some(start_ns) = row.int(time) else { return false };
+        let process = r.process(row.id(process));
+        let operation = MemoryRow {
+            start_ns,
+            operation: row.id_or_0(operation).wrapping_add(16),
+            address: row.int(address).unwrap_or(0) as u64,
+            bytes: row.int(bytes).unwrap_or(0),
+            device: row.id_or_0(gpu.device),
+            correlation: gpu.correlation(row),
+            ..Default::default()
+        };
+        r.sink.push(process, operation);
+        true
+    });
+    r.close(tally);
+}
+
+/// Kind of an event of unified memory whose value is where the CPU was, not how often.
+const CPU_PAGE_FAULT: u32 = 3;
+
 /// Reads events of unified memory.
 pub(super) fn counters(r: &mut Reader) {
     let Some(mut scan) = r.scan("CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER") else { return };
@@ -117,17 +147,19 @@ pub(super) fn counters(r: &mut Reader) {
     let tally = scan.run(|row| {
         let Some(start_ns) = row.int(start) else { return false };
         let process = r.process(row.id(process));
+        let (kind, value) = (row.id_or_0(kind), row.int(value).unwrap_or(0));
+        let cpu_fault = kind == CPU_PAGE_FAULT;
         let counter = UvmRow {
             start_ns,
             duration_ns: duration(start_ns, row.int(end)),
-            kind: row.id_or_0(kind),
-            value: row.int(value).unwrap_or(0),
+            kind,
+            value: if cpu_fault { 1 } else { value },
             address: row.int(address).unwrap_or(0) as u64,
             src_device: applicable(row.id(src)),
             dst_device: applicable(row.id(dst)),
             stream: applicable(row.id(stream)),
             flags: row.id(flags),
-            pc: None,
+            pc: cpu_fault.then_some(value as u64),
         };
         r.sink.push(process, counter);
         true

@@ -58,7 +58,7 @@ pub(super) fn main_process(r: &mut Reader) -> Option<u32> {
         // `thread_names` reads the table again and notes what is wrong with it.
         let _ = scan.run(|row| {
             if pid.is_none() && row.id(kind) == Some(PROCESS) {
-                pid = Object::of(row, object).map(|object| object.pid());
+                pid = Object::of(row, object).map(|object| object.pid()).filter(|&pid| pid != 0);
             }
             true
         });
@@ -66,7 +66,8 @@ pub(super) fn main_process(r: &mut Reader) -> Option<u32> {
     ["CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_DRIVER"].into_iter().fold(pid, |pid, table| {
         let first = || {
             let sql = format!("SELECT processId FROM \"{table}\" LIMIT 1");
-            r.db.query_row(&sql, [], |row| row.get::<_, i64>(0)).ok().map(|pid| pid as u32)
+            let first = r.db.query_row(&sql, [], |row| row.get::<_, i64>(0));
+            first.ok().map(|pid| pid as u32).filter(|&pid| pid != 0)
         };
         pid.or_else(first)
     })

@@ -79,6 +79,20 @@ fn a_program_that_leaves_at_once_without_exit_handlers_leaves_a_whole_file() {
 }
 
 #[test]
+fn without_cuda_a_process_ends_with_the_last_of_its_own_threads() {
+    let source = r#"
+#include <pthread.h>
+#include <unistd.h>
+static void *later(void *p) { usleep(50000); return p; }
+int main(void) { pthread_t t; pthread_create(&t, 0, later, 0); pthread_exit(0); }
+"#;
+    let program = compiled("main_leaves", source, &["-pthread"]);
+    let sim = Sim::new("12.8");
+    let ended = sim.program(program).preload().timeout(Duration::from_secs(20)).run();
+    assert_eq!((ended.code(), ended.traces().len()), (Some(0), 0), "{}", ended.stderr);
+}
+
+#[test]
 fn what_other_threads_do_after_the_main_thread_is_gone_is_recorded() {
     // The process does not end by itself then: CUDA's own threads, CUPTI's, and ours outlive the program's.
     let sim = Sim::new("12.8");

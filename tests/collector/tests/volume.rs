@@ -193,13 +193,14 @@ fn a_thousand_cycles_of_start_and_stop_among_eight_threads_leave_a_thousand_wind
                 .iter()
                 .any(|w| id > w.first_correlation.unwrap_or(u64::MAX) && id < w.last_correlation.unwrap_or(0))
         };
-        // A launch that another thread makes while Stop is being called has a later number, and its record may be
-        // written before the window is shut: it is neither inside nor outside.
+        // Other threads go on launching while Stop is being called; the window ends at its call, not at its return. (A
+        // thread that is suspended between CUPTI's numbering of its Stop and the gate, for as long as a later launch
+        // takes to be flushed and written, would leave one behind the end. Not seen in 180,000 windows.)
         let end = |id: u64| windows.iter().filter_map(|w| w.last_correlation).filter(|end| *end <= id).max();
         let outside = trace.kernels().into_iter().map(|k| k.correlation).filter(|id| !inside(*id));
         let late: Vec<u64> = outside.map(|id| id - end(id).unwrap_or(0)).collect();
         println!("CUPTI {version}: {} kernels, after the end by {late:?}", trace.kernels().len());
-        assert!(late.len() <= 64 && late.iter().all(|by| *by < 1000), "CUPTI {version}: {late:?}");
+        assert!(late.is_empty(), "CUPTI {version}: {late:?}");
     }
 }
 

@@ -1,5 +1,12 @@
 //! Rows to payload: a complete little Parquet file, so that any reader of Parquet opens a frame cut out of a trace.
 
+mod bits;
+mod chunk;
+mod delta;
+mod dictionary;
+mod hybrid;
+mod number;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
@@ -7,14 +14,16 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding as ParquetEncoding, LogicalType, Repetition, Type as Physical};
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType};
 use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr, WriterVersion};
-use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
-use parquet::schema::types::{ColumnPath, Type, TypePtr};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::{ColumnDescPtr, ColumnPath, Type, TypePtr};
 
 use crate::columns::{Batch, Column, Values};
 use crate::schema::{ColumnSpec, ColumnType, Encoding, TableSpec};
+use chunk::{Chunk, Way};
+use number::Number;
 
 /// Why a batch could not become a payload.
 #[derive(Debug)]
@@ -83,8 +92,10 @@ struct Plan {
 
 #[derive(Default)]
 struct Scratch {
+    chunk: Chunk,
     levels: Vec<i16>,
-    i32s: Vec<i32>,
+    u32s: Vec<u32>,
+    u64s: Vec<u64>,
     i64s: Vec<i64>,
     f64s: Vec<f64>,
     bools: Vec<bool>,
@@ -125,17 +136,21 @@ impl Encoder {
         }
         let Plan { schema, properties } = self.plan(batch.table, &layouts)?;
         let mut file = SerializedFileWriter::new(out, schema, properties)?;
+        let descriptors = file.schema_descr().columns().to_vec();
         let mut group = file.next_row_group()?;
-        for (column, &layout) in batch.columns.iter().zip(&layouts) {
-            if layout == Layout::Absent {
-                continue;
-            }
-            let Some(mut writer) = group.next_column()? else {
-                return Err(ParquetError::General("schema and batch disagree".into()));
-            };
+        let specs = batch.table.columns.iter().zip(&batch.columns).zip(&layouts);
+        let present = specs.filter(|(_, layout)| **layout != Layout::Absent);
+        for (((spec, column), &layout), descriptor) in present.zip(descriptors) {
             let validity = column.validity.as_deref().filter(|_| layout == Layout::Optional);
-            self.scratch.write(&mut writer, &column.values, validity, rows.clone())?;
-            writer.close()?;
+            let validity = validity.map(|v| &v[rows.clone()]);
+            let way = match spec.encoding {
+                Encoding::Plain => Way::Plain,
+                // Differences of zero are as small as a dictionary of one value.
+                _ if layout == Layout::Constant => Way::Constant,
+                Encoding::Dictionary => Way::Dictionary,
+                Encoding::Delta => Way::Delta,
+            };
+            self.scratch.write(&mut group, &column.values, validity, rows.clone(), way, descriptor)?;
         }
         group.close()?;
         file.close().map(|_| ())
@@ -198,21 +213,13 @@ impl Plan {
                 continue;
             }
             fields.push(Arc::new(field(spec, layout)?));
-            let path = || ColumnPath::from(spec.name);
-            properties = match (spec.ty, spec.encoding) {
-                (ColumnType::Bytes, _) => {
-                    properties.set_column_encoding(path(), ParquetEncoding::DELTA_LENGTH_BYTE_ARRAY)
-                }
-                (ColumnType::F64 | ColumnType::Bool, _) | (_, Encoding::Plain) => {
-                    properties.set_column_encoding(path(), ParquetEncoding::PLAIN)
-                }
-                // A dictionary hashes every value, to end with one entry and no bits where all are equal. Deltas
-                // of zero come out as small, without hashing.
-                (_, Encoding::Dictionary) if layout != Layout::Constant => {
-                    properties.set_column_dictionary_enabled(path(), true)
-                }
-                _ => properties.set_column_encoding(path(), ParquetEncoding::DELTA_BINARY_PACKED),
+            let encoding = match spec.ty {
+                ColumnType::Bytes => ParquetEncoding::DELTA_LENGTH_BYTE_ARRAY,
+                ColumnType::F64 | ColumnType::Bool => ParquetEncoding::PLAIN,
+                // Not the library's to write.
+                ColumnType::U32 | ColumnType::U64 | ColumnType::I64 => continue,
             };
+            properties = properties.set_column_encoding(ColumnPath::from(spec.name), encoding);
         }
         let schema = Type::group_type_builder(table.name).with_fields(fields).build()?;
         Ok(Plan { schema: Arc::new(schema), properties: Arc::new(properties.build()) })
@@ -233,35 +240,45 @@ fn field(spec: &ColumnSpec, layout: Layout) -> Result<Type, ParquetError> {
 }
 
 impl Scratch {
-    /// Writes the values of one column; `validity` is given where the column is OPTIONAL in this payload.
+    /// Writes some rows of one column; `validity` is given, of these rows, where the column is OPTIONAL in this payload.
     fn write(
         &mut self,
-        writer: &mut SerializedColumnWriter<'_>,
+        group: &mut SerializedRowGroupWriter<'_, &mut Vec<u8>>,
+        values: &Values,
+        validity: Option<&[bool]>,
+        rows: Range<usize>,
+        way: Way,
+        descriptor: ColumnDescPtr,
+    ) -> Result<(), ParquetError> {
+        let Scratch { chunk, u32s, u64s, i64s, .. } = self;
+        let closed = match values {
+            Values::U32(v) => chunk.fill(present(&v[rows], validity, u32s), validity, way, descriptor)?,
+            Values::U64(v) => chunk.fill(present(&v[rows], validity, u64s), validity, way, descriptor)?,
+            Values::I64(v) => chunk.fill(present(&v[rows], validity, i64s), validity, way, descriptor)?,
+            Values::F64(_) | Values::Bool(_) | Values::Bytes(_) => {
+                return self.write_others(group, values, validity, rows);
+            }
+        };
+        group.append_column(&chunk.reader(), closed)
+    }
+
+    /// Writes what has no encoding of ours.
+    fn write_others(
+        &mut self,
+        group: &mut SerializedRowGroupWriter<'_, &mut Vec<u8>>,
         values: &Values,
         validity: Option<&[bool]>,
         rows: Range<usize>,
     ) -> Result<(), ParquetError> {
-        let validity = validity.map(|v| &v[rows.clone()]);
+        let Some(mut writer) = group.next_column()? else {
+            return Err(ParquetError::General("schema and batch disagree".into()));
+        };
         let levels = validity.map(|v| {
             gather(&mut self.levels, v, None, |&valid| i16::from(valid));
             self.levels.as_slice()
         });
         match values {
-            Values::U32(v) => {
-                gather(&mut self.i32s, &v[rows], validity, |&v| v as i32);
-                writer.typed::<Int32Type>().write_batch(&self.i32s, levels, None)?;
-            }
-            Values::U64(v) => {
-                gather(&mut self.i64s, &v[rows], validity, |&v| v as i64);
-                writer.typed::<Int64Type>().write_batch(&self.i64s, levels, None)?;
-            }
-            Values::I64(v) if validity.is_none() => {
-                writer.typed::<Int64Type>().write_batch(&v[rows], None, None)?;
-            }
-            Values::I64(v) => {
-                gather(&mut self.i64s, &v[rows], validity, |&v| v);
-                writer.typed::<Int64Type>().write_batch(&self.i64s, levels, None)?;
-            }
+            Values::U32(_) | Values::U64(_) | Values::I64(_) => {}
             Values::F64(v) => {
                 gather(&mut self.f64s, &v[rows], validity, |&v| v);
                 writer.typed::<DoubleType>().write_batch(&self.f64s, levels, None)?;
@@ -283,8 +300,17 @@ impl Scratch {
                 self.bytes.clear();
             }
         }
-        Ok(())
+        writer.close()
     }
+}
+
+/// The values of rows that are not null.
+fn present<'a, N: Number>(values: &'a [N], validity: Option<&[bool]>, scratch: &'a mut Vec<N>) -> &'a [N] {
+    if validity.is_none() {
+        return values;
+    }
+    gather(scratch, values, validity, |&value| value);
+    scratch
 }
 
 /// Fills `scratch` with the values of rows that are not null, as the library wants them.

@@ -277,3 +277,26 @@ fn collector_speed_by_part() {
         }
     }
 }
+
+/// The vendor's own walker: what attaching costs beyond loading its library.
+#[test]
+#[ignore = "a measurement: benches/collector/run programs"]
+fn stride_probe() {
+    let Some(path) = std::env::var_os("GPUPROF_BENCH_CUPTI") else {
+        println!("stride probe: not measured, GPUPROF_BENCH_CUPTI names no libcupti");
+        return;
+    };
+    let mut best = f64::MAX;
+    let mut known = 0;
+    // SAFETY: NVIDIA's library, and its function of that name and type; it needs no driver (CUPTI up to 13.1).
+    unsafe {
+        let library = libloading::Library::new(&path).unwrap();
+        let next = library.get::<crate::strides::GetNextRecordFn>(b"cuptiActivityGetNextRecord\0").unwrap();
+        for _ in 0..50 {
+            let mut ns = 0.0;
+            timed(&mut ns, || known = crate::strides::Strides::probe(*next).known_kinds());
+            best = best.min(ns);
+        }
+    }
+    println!("stride probe: {:.1} us for {known} kinds, {}", best / 1e3, std::path::Path::new(&path).display());
+}

@@ -1,0 +1,199 @@
+//! `gpuprof query`: SQL over traces, once or at a prompt.
+
+mod commands;
+mod completion;
+mod prompt;
+
+use super::newest;
+use super::report::say;
+use crate::error::{Error, Result};
+use crate::query::output::{self, Format};
+use crate::query::session::{self, Session};
+use crate::query::{lexer, refuse};
+use crate::trace::inputs;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Read as _, Write};
+use std::path::{Path, PathBuf};
+
+/// Arguments of `query`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:
+  gpuprof query run.gpuprof 'SELECT name, count, share FROM kernels_by_name LIMIT 10'
+  gpuprof query run.gpuprof 'SELECT * FROM gaps ORDER BY duration_ns DESC LIMIT 5'
+  gpuprof query 'run-*/' @busiest.sql --format csv -o busiest.csv
+  gpuprof query run.gpuprof .schema                        views, tables and their columns
+  gpuprof query run.gpuprof                                a prompt, with history and completion
+
+docs/schema.md has every table, view and column; docs/query.md says what of SQL works.")]
+pub struct Args {
+    /// Traces (files, folders or globs, of any known kind; without any the newest trace here), and a query: SQL that
+    /// begins with SELECT or WITH, @FILE with SQL in it, or .tables, .schema, .help
+    #[arg(value_name = "PATH|SQL")]
+    arguments: Vec<PathBuf>,
+
+    /// Read the query from this file, - for the standard input
+    #[arg(short, long, value_name = "FILE")]
+    file: Option<PathBuf>,
+
+    /// How the answer is written; machine formats in base units, never scaled
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    format: Format,
+
+    /// Write to this file instead of the standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Show how the query would be answered, and do not answer it
+    #[arg(long)]
+    explain: bool,
+}
+
+/// Runs `query`.
+///
+/// # Errors
+/// No query, one that is refused or not understood, paths that hold no trace, an output that cannot be written.
+pub fn run(args: Args) -> Result<()> {
+    let (paths, mut queries) = sort_arguments(&args.arguments)?;
+    if let Some(file) = &args.file {
+        queries.push(read_query(file)?);
+    }
+    let from_terminal = io::stdin().is_terminal();
+    if queries.is_empty() {
+        if from_terminal && io::stdout().is_terminal() && args.output.is_none() && !args.explain {
+            return prompt::run(&traces(paths)?, args.format);
+        }
+        if from_terminal {
+            return Err(Error::new("no query given").remedy("give SQL that begins with SELECT or WITH, or @FILE"));
+        }
+        queries.push(read_query(Path::new("-"))?);
+    }
+    if let [only] = &queries[..]
+        && let Some(command) = commands::find(only)
+    {
+        let mut out = open(args.output.as_deref())?;
+        commands::write(&mut *out.writer, command).map_err(|e| Error::output(&e))?;
+        return out.done();
+    }
+    let statements: Vec<&str> = queries.iter().flat_map(|text| lexer::statements(text).0).collect();
+    if statements.is_empty() {
+        return Err(Error::new("the query is empty").remedy("give SQL that begins with SELECT or WITH, or @FILE"));
+    }
+    if args.format == Format::Parquet && args.output.is_none() && io::stdout().is_terminal() {
+        return Err(Error::new("Parquet is not for terminals").remedy("name a file with --output"));
+    }
+    // What is wrong with the query is said before traces are opened, which may take long.
+    let need = session::need(&statements)?;
+    let session = Session::open(&traces(paths)?, &need)?;
+    if args.explain {
+        let plans = statements.iter().map(|sql| session.explain(sql)).collect::<Result<Vec<_>>>()?;
+        let mut out = open(args.output.as_deref())?;
+        writeln!(out.writer, "{}", plans.join("\n\n")).map_err(|e| Error::output(&e))?;
+        return out.done();
+    }
+    let answers = statements.iter().map(|sql| session.run(sql)).collect::<Result<Vec<_>>>()?;
+    // Reading rows is what finds damage, so this is what there is to say.
+    let notes = session.all_notes()?;
+    say(&notes);
+    let mut out = open(args.output.as_deref())?;
+    output::write(&mut out.writer, &answers, args.format, &notes)?;
+    out.done()?;
+    match answers.iter().all(|answer| answer.height() == 0) {
+        true => Err(Error::nothing("the query gives no rows")),
+        false => Ok(()),
+    }
+}
+
+fn traces(paths: Vec<PathBuf>) -> Result<Vec<PathBuf>> {
+    if paths.is_empty() { Ok(vec![newest::trace_here()?]) } else { Ok(paths) }
+}
+
+/// Which arguments are traces and which are queries. What exists is a trace, whatever it is called.
+fn sort_arguments(arguments: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<String>)> {
+    let (mut paths, mut queries) = (Vec::new(), Vec::new());
+    for argument in arguments {
+        let text = argument.to_str().filter(|_| argument.symlink_metadata().is_err());
+        let Some(text) = text else {
+            paths.push(argument.clone());
+            continue;
+        };
+        if let Some(file) = text.strip_prefix('@') {
+            queries.push(read_query(Path::new(file))?);
+        } else if refuse::looks_like_sql(text) || commands::find(text).is_some() {
+            queries.push(text.to_owned());
+        } else if text.contains(char::is_whitespace) && inputs::expand(std::slice::from_ref(argument)).is_err() {
+            return Err(Error::at(argument, "no such file, and no query either")
+                .remedy("a query begins with SELECT or WITH"));
+        } else {
+            paths.push(argument.clone());
+        }
+    }
+    Ok((paths, queries))
+}
+
+/// Longest query that is read: a file named by mistake is most likely a trace.
+const LONGEST_QUERY: u64 = 1 << 20;
+
+fn read_query(file: &Path) -> Result<String> {
+    let mut bytes = Vec::new();
+    let read = |from: &mut dyn io::Read, bytes: &mut Vec<u8>| from.take(LONGEST_QUERY + 1).read_to_end(bytes);
+    if file == Path::new("-") {
+        read(&mut io::stdin().lock(), &mut bytes)
+            .map_err(|e| Error::new(format!("the standard input cannot be read: {e}")))?;
+    } else {
+        let opened = File::open(file).map_err(|e| Error::at(file, format_args!("the query cannot be read: {e}")));
+        read(&mut opened?, &mut bytes)
+            .map_err(|e| Error::at(file, format_args!("the query cannot be read: {e}")))?;
+    }
+    if bytes.len() as u64 > LONGEST_QUERY {
+        return Err(Error::at(file, "longer than any query").remedy("name a file of SQL"));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| Error::at(file, "no query: it is not UTF-8 text"))?;
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+}
+
+/// Where an answer goes. A file gets its name when it is whole.
+struct Output {
+    writer: Box<dyn Write>,
+    /// The temporary name and the final one.
+    rename: Option<(PathBuf, PathBuf)>,
+}
+
+impl Output {
+    fn done(mut self) -> Result<()> {
+        self.writer.flush().map_err(|e| Error::output(&e))?;
+        if let Some((from, to)) = self.rename.take() {
+            std::fs::rename(&from, &to).map_err(|e| {
+                let _ = std::fs::remove_file(&from);
+                Error::at(&to, format_args!("cannot be written: {e}"))
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if let Some((from, _)) = &self.rename {
+            let _ = std::fs::remove_file(from);
+        }
+    }
+}
+
+fn open(path: Option<&Path>) -> Result<Output> {
+    let Some(path) = path.filter(|path| *path != Path::new("-")) else {
+        return Ok(Output { writer: Box::new(BufWriter::new(io::stdout())), rename: None });
+    };
+    let failed = |e: io::Error| Error::at(path, format_args!("cannot be written: {e}"));
+    let other_than_file = path.metadata().is_ok_and(|m| !m.is_file());
+    let name = path.file_name().filter(|_| !other_than_file);
+    let Some(name) = name else {
+        return Ok(Output { writer: Box::new(BufWriter::new(File::create(path).map_err(failed)?)), rename: None });
+    };
+    let mut temporary = OsString::from(".");
+    temporary.push(name);
+    temporary.push(format!(".{}.partial", std::process::id()));
+    let temporary = path.with_file_name(temporary);
+    let file = File::create(&temporary).map_err(failed)?;
+    Ok(Output { writer: Box::new(BufWriter::new(file)), rename: Some((temporary, path.to_owned())) })
+}

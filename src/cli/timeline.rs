@@ -1,0 +1,172 @@
+//! `gpuprof timeline`: what happened when, as a page for a browser.
+
+use super::choosing::Choosing;
+use super::newest;
+use super::progress::Progress;
+use crate::analysis::labels::Labels;
+use crate::demangle::Demangling;
+use crate::error::{Error, Result};
+use crate::export::Shape;
+use crate::export::destination::Pending;
+use crate::timeline::picture;
+use crate::timeline::serve::Server;
+use crate::timeline::{Timeline, need};
+use crate::trace::frames::Frames;
+use std::io::{self, IsTerminal as _, Write};
+use std::path::{Path, PathBuf};
+
+/// Arguments of `timeline`.
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Examples:\n  gpuprof timeline run.gpuprof\n  gpuprof timeline trace.sqlite -o page.html --from 1.5s --to 2s\n  gpuprof timeline --serve huge.gpuprof\n  gpuprof timeline run.gpuprof --format text"
+)]
+pub struct Args {
+    /// Trace files, folders or globs [default: the newest trace here]
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Write the page here; - for the standard output [default: NAME.html, here]
+    #[arg(short, long, value_name = "FILE", conflicts_with = "serve")]
+    output: Option<PathBuf>,
+    /// What is written: html (a page), svg or png (a picture), text (for the terminal)
+    #[arg(long, value_name = "FORMAT", default_value = "html", conflicts_with = "serve")]
+    format: Format,
+    /// Show it at a local address instead, piece by piece, until Ctrl+C: for traces that are too large for one page
+    #[arg(long)]
+    serve: bool,
+    /// Port of that address; 0: any that is free
+    #[arg(long, value_name = "PORT", default_value_t = 0, requires = "serve")]
+    port: u16,
+    /// Kernel names: on (correct), nvprof (as nvprof printed them, bugs included) or off (as stored)
+    #[arg(long, value_name = "HOW", default_value = "on")]
+    demangling: Demangling,
+    /// No progress and no closing line
+    #[arg(short, long)]
+    quiet: bool,
+    #[command(flatten)]
+    picture: PictureArgs,
+    #[command(flatten)]
+    choosing: Choosing,
+}
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    Html,
+    Svg,
+    Png,
+    Text,
+}
+
+/// How a picture looks.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Pictures")]
+struct PictureArgs {
+    /// Width in pixels, or in characters of text [default: 1200, or the terminal's]
+    #[arg(long, value_name = "N")]
+    width: Option<usize>,
+    /// Pixels of a PNG for each unit of width, 1 to 4
+    #[arg(long, value_name = "N")]
+    scale: Option<usize>,
+    /// Light on dark, for PNG; an SVG follows its viewer
+    #[arg(long)]
+    dark: bool,
+    /// Plain ASCII, for text
+    #[arg(long)]
+    ascii: bool,
+    /// Rows at most, about [default: 100]
+    #[arg(long, value_name = "N")]
+    rows: Option<usize>,
+}
+
+/// Runs `timeline`.
+///
+/// # Errors
+/// Paths that hold no trace, nothing to show, a page that would be too large, an output that cannot be written.
+pub fn run(args: &Args) -> Result<()> {
+    let paths = if args.paths.is_empty() { vec![newest::trace_here()?] } else { args.paths.clone() };
+    if let Some(format) = args.format.picture() {
+        return draw(args, &paths, format);
+    }
+    // A port that is taken is better known before minutes of reading.
+    let server = if args.serve { Some(Server::bind(args.port)?) } else { None };
+    let progress = Progress::new(args.quiet, "reading");
+    let mut frames = Frames::open(&paths, &need())?;
+    args.choosing.align(&mut frames, true)?;
+    let labels = Labels::new(&frames, args.demangling);
+    let filter = args.choosing.filter(args.choosing.selection()?, &labels)?;
+    let timeline = Timeline::build(&labels, &filter)?;
+    progress.finish();
+    for note in &timeline.notes {
+        // A closed stderr must not cost the page.
+        let _ = writeln!(io::stderr(), "gpuprof: {note}");
+    }
+    let say = |text: String| {
+        let mut out = io::stdout().lock();
+        writeln!(out, "{text}").and_then(|()| out.flush()).map_err(|e| Error::output(&e))
+    };
+    let records = timeline.model.records();
+    if let Some(server) = server {
+        say(format!("{records} records at {} until Ctrl+C", server.url()))?;
+        return server.run(&timeline);
+    }
+    let page = timeline.page()?;
+    let output = args.output.clone().unwrap_or_else(|| default_output(&paths[0], "html"));
+    let (pending, mut destination) = Pending::open(&output, Shape::Stream, false)?;
+    destination.stream()?.write_all(page.as_bytes()).map_err(|e| Error::output(&e))?;
+    pending.finish(destination)?;
+    if args.quiet || output == Path::new("-") {
+        return Ok(());
+    }
+    say(format!("{}: {records} records, {} bytes; open it in a browser", output.display(), page.len()))
+}
+
+impl Format {
+    fn picture(self) -> Option<picture::Format> {
+        match self {
+            Format::Html => None,
+            Format::Svg => Some(picture::Format::Svg),
+            Format::Png => Some(picture::Format::Png),
+            Format::Text => Some(picture::Format::Text),
+        }
+    }
+}
+
+/// Writes a picture; text goes to the standard output unless it is told otherwise.
+fn draw(args: &Args, paths: &[PathBuf], format: picture::Format) -> Result<()> {
+    let progress = Progress::new(args.quiet, "reading");
+    let mut frames = Frames::open(paths, &picture::need())?;
+    args.choosing.align(&mut frames, true)?;
+    let labels = Labels::new(&frames, args.demangling);
+    let filter = args.choosing.filter(args.choosing.selection()?, &labels)?;
+    let output = args.output.clone().unwrap_or_else(|| match format {
+        picture::Format::Text => PathBuf::from("-"),
+        picture::Format::Svg => default_output(&paths[0], "svg"),
+        picture::Format::Png => default_output(&paths[0], "png"),
+    });
+    let on_terminal = output == Path::new("-") && io::stdout().is_terminal();
+    let options = picture::Options {
+        width: args.picture.width,
+        scale: args.picture.scale,
+        dark: args.picture.dark,
+        ascii: args.picture.ascii,
+        color: on_terminal && std::env::var_os("NO_COLOR").is_none(),
+        rows: args.picture.rows,
+        ..picture::Options::default()
+    };
+    let (pending, mut destination) = Pending::open(&output, Shape::Stream, false)?;
+    picture::picture(&frames, &labels, &filter, format, &options, destination.stream()?)?;
+    pending.finish(destination)?;
+    progress.finish();
+    super::report::say(&frames.all_notes());
+    if !args.quiet && output != Path::new("-") {
+        eprintln!("gpuprof: {} written", output.display());
+    }
+    Ok(())
+}
+
+/// The name of the trace, here.
+fn default_output(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.file_name().map_or_else(|| "timeline".into(), std::ffi::OsStr::to_os_string);
+    name.push(format!(".{ending}"));
+    PathBuf::from(name)
+}

@@ -1,0 +1,161 @@
+//! A flame graph: an SVG picture that answers the mouse, drawn by inferno from the folded stacks.
+
+use super::folded::{BY, lines, to_stream};
+use super::{Context, Destination, Exporter, Shape};
+use crate::analysis::stacks::{self, Frame};
+use crate::error::{Error, Result};
+use inferno::flamegraph::color::{BackgroundColor, Color, PaletteMap};
+use inferno::flamegraph::{Direction, Options, TextTruncateDirection};
+use std::io;
+
+/// Flame graphs.
+pub static FLAMEGRAPH: Exporter = Exporter {
+    name: "flamegraph",
+    extension: "svg",
+    doc: "GPU time as a flame graph (SVG): process, thread, NVTX ranges, API call, kernel",
+    shape: Shape::Stream,
+    need: stacks::need,
+    options: &[
+        BY,
+        ("title", "what stands above the picture"),
+        ("width", "width in pixels; without it the picture fills the window"),
+        ("inverted", "yes: the process at the top, kernels below (an icicle)"),
+        ("min-width", "leave out what is narrower than this many per cent of the picture (0.01)"),
+    ],
+    keeps: &[],
+    write,
+};
+
+fn write(context: &Context, destination: &mut Destination) -> Result<()> {
+    let lines = lines(context)?;
+    let total_ns: u128 = lines.stacks.values().sum();
+    if total_ns == 0 {
+        return Err(Error::nothing("no GPU work with a duration, so there is no flame graph to draw")
+            .remedy("gpuprof info says what the trace holds"));
+    }
+    if u64::try_from(total_ns).is_err() {
+        return Err(Error::new("more than 2^64 ns of GPU time, which a flame graph cannot add up")
+            .remedy("choose a part with --from and --to"));
+    }
+    let mut palette = PaletteMap::default();
+    for (name, frame) in &lines.kinds {
+        palette.insert(name, color(*frame, name));
+    }
+    // inferno's own frame around everything has no name.
+    palette.insert("", Color::new(224, 228, 233));
+    let mut options = Options::default();
+    options.bgcolors = Some(BackgroundColor::Flat(Color::new(255, 255, 255)));
+    options.title = title(context);
+    options.subtitle = Some(match context.options.get(BY.0) {
+        Some("stream") => "GPU time by process, GPU, stream and kernel".to_owned(),
+        _ => "GPU time by process, thread, NVTX ranges, API call and kernel".to_owned(),
+    });
+    options.count_name = "ns".to_owned();
+    options.name_type = "Name:".to_owned();
+    options.palette_map = Some(&mut palette);
+    options.deterministic = true;
+    options.no_sort = true;
+    options.font_type = "Verdana, DejaVu Sans, sans-serif".to_owned();
+    options.text_truncate_direction = TextTruncateDirection::Right;
+    options.image_width = number(context, "width", 200..=20_000)?;
+    if let Some(text) = context.options.get("min-width") {
+        let percent = text.parse().ok().filter(|percent| (0.0..=100.0).contains(percent));
+        options.min_width = percent.ok_or_else(|| {
+            Error::new(format!("--option min-width={text}: no share")).remedy("give per cent, from 0 to 100")
+        })?;
+    }
+    if context.options.flag("inverted", false)? {
+        options.direction = Direction::Inverted;
+    }
+    let text: Vec<String> = lines.stacks.iter().map(|(stack, ns)| format!("{stack} {ns}")).collect();
+    to_stream(context, destination, |stream| {
+        let mut out = Out { inner: stream, failed: None };
+        let drawn = inferno::flamegraph::from_lines(&mut options, text.iter().map(String::as_str), &mut out);
+        match (out.failed, drawn) {
+            (Some(error), _) => Err(Error::output(&error)),
+            (None, Err(error)) => Err(Error::new(format!("the flame graph cannot be drawn: {error}"))),
+            (None, Ok(())) => Ok(()),
+        }
+    })
+}
+
+/// A whole number among the options.
+fn number(context: &Context, key: &str, range: std::ops::RangeInclusive<usize>) -> Result<Option<usize>> {
+    let Some(text) = context.options.get(key) else { return Ok(None) };
+    match text.parse() {
+        Ok(number) if range.contains(&number) => Ok(Some(number)),
+        _ => Err(Error::new(format!("--option {key}={text}: cannot be drawn")).remedy(&format!(
+            "give a whole number from {} to {}",
+            range.start(),
+            range.end()
+        ))),
+    }
+}
+
+/// What the user wants above the picture, else the names of the files.
+fn title(context: &Context) -> String {
+    if let Some(title) = context.options.get("title") {
+        return printable(title);
+    }
+    let names = context.frames.files.iter().filter_map(|file| file.path.file_name());
+    let mut names: Vec<String> = names.map(|name| printable(&name.to_string_lossy())).collect();
+    if names.len() > 3 {
+        let more = names.len() - 2;
+        names.truncate(2);
+        names.push(format!("{more} more"));
+    }
+    names.join(", ")
+}
+
+/// Text without what XML forbids.
+fn printable(text: &str) -> String {
+    text.replace(|c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}'), " ")
+}
+
+/// A colour that says what a frame is: grey for the program, warm for its ranges, blue for calls, green for kernels,
+/// violet for copies and fills. Names of one kind differ in shade.
+fn color(frame: Frame, name: &str) -> Color {
+    // FNV-1a: the same on every machine.
+    let hash =
+        name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
+    let part = |shift: u32, range: u64| ((hash >> shift) % range) as u8;
+    let (a, b) = (part(16, 40), part(32, 30));
+    let (r, g, blue) = match frame {
+        Frame::Process(_) | Frame::Device { .. } => (190 + a / 4, 196 + a / 4, 204 + a / 4),
+        Frame::Thread { .. } | Frame::Stream { .. } => (205 + a / 4, 210 + a / 4, 216 + a / 4),
+        Frame::Range { .. } => (235 + b / 3, 165 + a, 85 + b),
+        Frame::Call(_) => (125 + b, 170 + b, 225 + b / 2),
+        Frame::UnknownLaunch => (170, 170, 170),
+        Frame::Kernel(_) => (95 + a, 180 + a, 105 + b),
+        Frame::Copy(_) | Frame::Fill => (185 + b, 140 + a, 220 + b / 2),
+    };
+    Color::new(r, g, blue)
+}
+
+/// The stream, remembering why it failed: inferno turns every error into one of its own.
+struct Out<'o> {
+    inner: &'o mut dyn io::Write,
+    failed: Option<io::Error>,
+}
+
+impl Out<'_> {
+    fn keep<T>(&mut self, outcome: io::Result<T>) -> io::Result<T> {
+        outcome.map_err(|error| {
+            let copy = io::Error::new(error.kind(), error.to_string());
+            self.failed.get_or_insert(error);
+            copy
+        })
+    }
+}
+
+impl io::Write for Out<'_> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        let outcome = self.inner.write(buffer);
+        self.keep(outcome)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let outcome = self.inner.flush();
+        self.keep(outcome)
+    }
+}

@@ -1,0 +1,137 @@
+//! Folded stacks, one line per stack, root first, as `flamegraph.pl`, inferno and speedscope read them:
+//! `process;thread;range;range;call;kernel NANOSECONDS`.
+
+use super::{Context, Destination, Exporter, Shape};
+use crate::analysis::stacks::{self, Frame, FrameText, Stacks};
+use crate::error::{Error, Result};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use hashbrown::HashMap;
+use std::collections::BTreeMap;
+use std::io::Write;
+
+/// Folded stacks.
+pub static FOLDED: Exporter = Exporter {
+    name: "folded",
+    extension: "folded",
+    doc: "GPU time by stack, one line each, for flame graph tools: process;thread;range;call;kernel NANOSECONDS",
+    shape: Shape::Stream,
+    need: stacks::need,
+    options: &[BY],
+    // Sums: no record comes back.
+    keeps: &[],
+    write,
+};
+
+/// The option that chooses what stacks are made of.
+pub(super) const BY: (&str, &str) =
+    ("by", "range (process, thread, NVTX ranges, API call, kernel) or stream (process, GPU, stream, kernel)");
+
+fn write(context: &Context, destination: &mut Destination) -> Result<()> {
+    let lines = lines(context)?;
+    to_stream(context, destination, |out| {
+        let mut stacks = lines.stacks.iter();
+        stacks.try_for_each(|(stack, total_ns)| writeln!(out, "{stack} {total_ns}")).map_err(|e| Error::output(&e))
+    })
+}
+
+/// Lets `write` write to the stream, through gzip where that was asked for.
+///
+/// # Errors
+/// What `write` returns; an output that cannot be written.
+pub(super) fn to_stream(
+    context: &Context,
+    destination: &mut Destination,
+    write: impl FnOnce(&mut dyn Write) -> Result<()>,
+) -> Result<()> {
+    let out = destination.stream()?;
+    if !context.options.gzip {
+        return write(out);
+    }
+    let mut encoder = GzEncoder::new(out, Compression::default());
+    write(&mut encoder)?;
+    encoder.finish().map(|_| ()).map_err(|e| Error::output(&e))
+}
+
+/// Stacks as lines, and what their frames are.
+pub(super) struct Lines {
+    /// Total nanoseconds by stack, in the order of the text. Stacks that read the same are one.
+    pub(super) stacks: BTreeMap<String, u128>,
+    /// What a frame is, by how it reads; of several the one that comes first among all stacks.
+    pub(super) kinds: HashMap<String, Frame>,
+}
+
+/// The stacks that the options ask for.
+///
+/// # Errors
+/// A part of a file that cannot be read; an unknown value of the option.
+pub(super) fn lines(context: &Context) -> Result<Lines> {
+    let stacks = match context.options.get(BY.0) {
+        None | Some("range") => Stacks::by_range(context.labels, context.filter)?,
+        Some("stream") => Stacks::by_stream(context.labels, context.filter)?,
+        Some(other) => {
+            return Err(Error::new(format!("--option by={other}: unknown")).remedy("write by=range or by=stream"));
+        }
+    };
+    let text = FrameText::new(context.labels)?;
+    let mut cleaned: HashMap<(Frame, bool), String> = HashMap::new();
+    let mut lines = Lines { stacks: BTreeMap::new(), kinds: HashMap::new() };
+    stacks.for_each(|path, weight| {
+        let mut line = String::new();
+        for (i, &frame) in path.iter().enumerate() {
+            let is_last = i + 1 == path.len();
+            let name = cleaned.entry((frame, is_last)).or_insert_with(|| clean(&text.text(frame), is_last));
+            if i > 0 {
+                line.push(';');
+            }
+            line.push_str(name);
+            if !lines.kinds.contains_key(name.as_str()) {
+                lines.kinds.insert(name.clone(), frame);
+            }
+        }
+        *lines.stacks.entry(line).or_default() += weight.total_ns;
+    });
+    Ok(lines)
+}
+
+/// A name that may stand in a folded line: no semicolons, no line ends or other control characters, nothing that XML
+/// forbids, no space at its ends, not empty. The last name must not end in what reads as a second count.
+fn clean(name: &str, is_last: bool) -> String {
+    let one = |c: char| match c {
+        ';' => ':',
+        // Unicode's own line ends: some readers split lines there.
+        '\u{2028}' | '\u{2029}' => ' ',
+        '\u{fffe}' | '\u{ffff}' => '\u{fffd}',
+        c if c.is_control() => ' ',
+        c => c,
+    };
+    let mut clean: String = name.chars().map(one).collect();
+    if clean.trim().len() != clean.len() {
+        clean = clean.trim().to_owned();
+    }
+    if is_last
+        && let Some((before, after)) = clean.rsplit_once(char::is_whitespace)
+        && after.chars().all(|c| c.is_ascii_digit() || c == '.')
+    {
+        clean = format!("{before}_{after}");
+    }
+    if clean.is_empty() { "[unnamed]".to_owned() } else { clean }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::clean;
+
+    #[test]
+    fn names_cannot_break_a_line() {
+        assert_eq!(clean("a;b\nc\u{85}d\u{2028}e", false), "a:b c d e");
+        assert_eq!(clean("  \u{1}x\t", false), "x");
+        assert_eq!(clean("\u{7}", false), "[unnamed]");
+        assert_eq!(clean("operator new 12", false), "operator new 12");
+        assert_eq!(clean("operator new 12", true), "operator new_12");
+        assert_eq!(clean("12", true), "12");
+        assert_eq!(clean("gemm 1.5", true), "gemm_1.5");
+        assert_eq!(clean("void f<1, 2>(int)", true), "void f<1, 2>(int)");
+        assert_eq!(clean("\u{ffff}", true), "\u{fffd}");
+    }
+}

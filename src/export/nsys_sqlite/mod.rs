@@ -1,0 +1,212 @@
+//! nsys's SQLite: the tables that `nsys export --type sqlite` writes, so that tools and people's own SQL for nsys work on
+//! any trace. What nsys has no column for is left out; [`EXPORTER`] says what that is.
+//!
+//! Rows stand in order of their starts. Times count from the start of the session, which is that of the trace if it
+//! came from nsys, else the first record's.
+
+mod activity;
+mod clock;
+mod directives;
+mod enums;
+mod ids;
+mod ranges;
+mod records;
+mod schema;
+mod target;
+
+use super::database::{Database, Rows};
+use super::texts::Texts;
+use super::{Columns, Context, Destination, Exporter, Keeps, Shape};
+use crate::error::Result;
+use crate::trace::select::Filter;
+use crate::trace::sink::Need;
+use clock::Clock;
+use hashbrown::HashMap;
+use ids::Ids;
+use trace_format::columns;
+use trace_format::schema::{Row, TableSpec};
+
+pub use ranges::FOREIGN_DOMAINS;
+
+/// What these databases call the program that wrote them; the importer knows its own files by it.
+pub const PRODUCT: &str = "gpuprof";
+
+/// The format.
+pub static EXPORTER: Exporter = Exporter {
+    name: "sqlite",
+    extension: "sqlite",
+    doc: "SQLite in the schema of nsys export (3.13), for nsys's own stats, nsys-ai, nsys2prv and SQL written for nsys",
+    shape: Shape::File,
+    need: Need::all,
+    options: &[],
+    keeps: KEEPS,
+    write,
+};
+
+const KEEPS: &[Keeps] = &[
+    Keeps { table: "process", columns: Columns::All, note: "the pid; rank, host and configuration are left out" },
+    Keeps {
+        table: "string",
+        columns: Columns::AllBut(&["id"]),
+        note: "bytes that are not UTF-8 become U+FFFD, which Python's sqlite3 could not read",
+    },
+    Keeps {
+        table: "shape",
+        columns: Columns::AllBut(&["id"]),
+        note: "shapes without a demangled or a base name get gpuprof's, as nsys stores both",
+    },
+    Keeps {
+        table: "device",
+        columns: Columns::All,
+        note: "clocks and bandwidths of a process that shares its number and its machine with another may be the other's",
+    },
+    Keeps { table: "context", columns: Columns::AllBut(&["api_kind"]), note: "" },
+    Keeps { table: "stream", columns: Columns::All, note: "" },
+    Keeps { table: "thread", columns: Columns::All, note: "threads that no other row names are not read back" },
+    Keeps {
+        table: "kernel",
+        columns: Columns::AllBut(&["queued_ns", "submitted_ns", "channel", "priority", "flags"]),
+        note: "",
+    },
+    Keeps { table: "memcpy", columns: Columns::AllBut(&["flags", "channel"]), note: "" },
+    Keeps { table: "memset", columns: Columns::AllBut(&["flags"]), note: "" },
+    Keeps {
+        table: "api",
+        columns: Columns::AllBut(&["cbid"]),
+        note: "nsys has 24 bits for a thread id, so larger ones are replaced, here and in all tables",
+    },
+    Keeps { table: "sync", columns: Columns::AllBut(&["result"]), note: "" },
+    Keeps { table: "overhead", columns: Columns::All, note: "" },
+    Keeps { table: "graph", columns: Columns::All, note: "" },
+    Keeps {
+        table: "memory",
+        columns: Columns::All,
+        note: "operations of pools lose context, stream, kind of memory and name",
+    },
+    Keeps {
+        table: "uvm",
+        columns: Columns::All,
+        note: "kinds 5 to 7 are left out; migrations stand among the copies, as with nsys; a CPU page fault counts as one",
+    },
+    Keeps { table: "event", columns: Columns::All, note: "" },
+    Keeps { table: "jit", columns: Columns::All, note: "" },
+    Keeps {
+        table: "openacc",
+        columns: Columns::AllBut(&["parent_construct", "implicit", "external_id"]),
+        note: "",
+    },
+    Keeps { table: "openmp", columns: Columns::All, note: "kind 4 (idle) is left out" },
+    Keeps {
+        table: "range",
+        columns: Columns::AllBut(&["range_id"]),
+        note: "operators, annotations and Python functions become push/pop ranges of domains with those names",
+    },
+];
+
+/// What all writers of single tables share.
+struct Writer<'a> {
+    context: &'a Context<'a>,
+    database: &'a Database,
+    strings: Texts<'a>,
+    ids: Ids,
+    clock: Clock,
+    /// Devices by process and context, for records that name a context only.
+    devices: HashMap<(u32, u32), u32>,
+}
+
+fn write(context: &Context, destination: &mut Destination) -> Result<()> {
+    let database = Database::create(destination.path()?)?;
+    enums::write(&database)?;
+    let mut writer = Writer {
+        context,
+        database: &database,
+        strings: Texts::new(&context.frames.names, Rows::new(&database, &schema::STRING_IDS, &["id", "value"])),
+        ids: Ids::new(context.frames),
+        clock: Clock::new(context.frames)?,
+        devices: HashMap::new(),
+    };
+    target::write(&mut writer)?;
+    activity::write(&mut writer)?;
+    records::write(&mut writer)?;
+    directives::write(&mut writer)?;
+    ranges::write(&mut writer)?;
+    drop(writer);
+    database.finish()
+}
+
+impl Writer<'_> {
+    /// Hands over the selected rows of one table, in order, with their processes.
+    fn each<R: Row>(&mut self, mut each: impl FnMut(&mut Self, u32, R) -> Result<()>) -> Result<()> {
+        self.each_of(&[R::TABLE], |writer, process, rows, i| each(writer, process, R::from_batch(rows, i)))
+    }
+
+    /// Hands over the rows that define something, whatever the filter keeps of the rest.
+    fn each_defined<R: Row>(&mut self, mut each: impl FnMut(&mut Self, u32, R) -> Result<()>) -> Result<()> {
+        let context = self.context;
+        context.frames.in_order(&[R::TABLE], &Filter::everything(), |chunk| {
+            chunk
+                .iter()
+                .filter(|(piece, _)| context.filter.takes_process(piece.process))
+                .try_for_each(|(piece, i)| each(self, piece.process, R::from_batch(&piece.rows, i)))
+        })
+    }
+
+    /// The same for several tables whose rows go into one.
+    fn each_of(
+        &mut self,
+        tables: &[&'static TableSpec],
+        mut each: impl FnMut(&mut Self, u32, &columns::Batch, usize) -> Result<()>,
+    ) -> Result<()> {
+        let context = self.context;
+        context.frames.in_order(tables, context.filter, |chunk| {
+            chunk.iter().try_for_each(|(piece, i)| each(self, piece.process, &piece.rows, i))
+        })
+    }
+
+    /// The device of a context; 0 if no record says.
+    fn device(&self, process: u32, context: Option<u32>) -> u32 {
+        context.and_then(|context| self.devices.get(&(process, context)).copied()).unwrap_or(0)
+    }
+
+    /// Whether there are rows of a table at all.
+    fn has(&self, table: &TableSpec) -> bool {
+        self.context.frames.rows(table) > 0
+    }
+}
+
+/// nsys's number for a `CUpti_ActivityMemoryKind`: "unknown" stands at the back.
+fn memory_kind(kind: u32) -> u32 {
+    match kind {
+        1..=7 => kind - 1,
+        _ => 7,
+    }
+}
+
+/// A correlation id; 0 joins nothing.
+fn correlation(id: u64) -> Option<u64> {
+    Some(id).filter(|&id| id != 0)
+}
+
+/// CUPTI's "does not apply".
+const NOT_APPLICABLE: u32 = u32::MAX;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace_format::schema::Role;
+    use trace_format::tables;
+
+    #[test]
+    fn every_table_of_activity_is_kept_or_known_to_be_lost() {
+        let lost = ["external"];
+        for table in tables::ALL.iter().filter(|t| matches!(t.role, Role::Activity | Role::Defining)) {
+            let kept = KEEPS.iter().any(|keeps| keeps.table == table.name);
+            assert!(kept != lost.contains(&table.name), "{}", table.name);
+        }
+    }
+
+    #[test]
+    fn memory_kinds_are_shifted_as_the_importer_shifts_them_back() {
+        assert_eq!([0, 1, 3, 7, 99].map(memory_kind), [7, 0, 2, 6, 7]);
+    }
+}

@@ -1,0 +1,136 @@
+//! What records refer to: the process, its threads, devices, contexts and streams.
+
+use super::{PROCESS, STREAM, THREAD, Writer, process_object, schema, stream_object};
+use crate::error::Result;
+use crate::export::database::{Rows, Value};
+use hashbrown::HashMap;
+use std::collections::BTreeMap;
+use trace_format::tables::{ContextRow, DeviceRow, StreamRow, ThreadRow};
+
+pub(super) fn write(writer: &mut Writer) -> Result<()> {
+    let mut names = Rows::of_existing(writer.database, &schema::NAME, &["objectKind", "objectId", "name"]);
+    let process = writer.strings.text(&writer.context.labels.process(writer.process))?;
+    let object = process_object(writer.pid, 0);
+    names.add([PROCESS.into(), Value::Blob(&object), process.into()])?;
+    devices(writer)?;
+    let device_of = contexts(writer)?;
+    streams(writer, &device_of, &mut names)?;
+    threads(writer, &mut names)
+}
+
+/// A definition is repeated in native files, and the last knows most. A file with several processes may describe the
+/// devices for one of them only, so another's serve where the process has none.
+fn devices(writer: &mut Writer) -> Result<()> {
+    let (mut found, mut others): (BTreeMap<u32, DeviceRow>, BTreeMap<u32, DeviceRow>) = Default::default();
+    let main = writer.process;
+    let files: Vec<_> = writer.context.frames.processes.iter().map(|process| &process.path).collect();
+    writer.each_defined(|_, process, row: DeviceRow| {
+        if process == main {
+            found.insert(row.device, row);
+        } else if files.get(process as usize) == files.get(main as usize) {
+            others.entry(row.device).or_insert(row);
+        }
+        Ok(())
+    })?;
+    for (device, row) in others {
+        found.entry(device).or_insert(row);
+    }
+    let columns = &[
+        "flags",
+        "globalMemoryBandwidth",
+        "globalMemorySize",
+        "l2CacheSize",
+        "numThreadsPerWarp",
+        "coreClockRate",
+        "numMultiprocessors",
+        "maxWarpsPerMultiprocessor",
+        "computeCapabilityMajor",
+        "computeCapabilityMinor",
+        "id",
+        "uuid",
+        "name",
+        "isCudaVisible",
+        "migUuid",
+    ];
+    let mut rows = Rows::of_existing(writer.database, &schema::DEVICE, columns);
+    for row in found.values() {
+        let name = writer.name(Some(row.name_id))?;
+        let uuid = row.uuid.as_deref().map_or(Value::Null, Value::Blob);
+        rows.add([
+            Value::Int(0),
+            row.memory_bandwidth_kb_per_s.into(),
+            row.memory_bytes.into(),
+            row.l2_cache_bytes.into(),
+            32u32.into(),
+            row.core_clock_khz.into(),
+            row.multiprocessors.into(),
+            row.max_warps_per_multiprocessor.into(),
+            row.compute_major.into(),
+            row.compute_minor.into(),
+            row.device.into(),
+            uuid,
+            name.into(),
+            1u32.into(),
+            Value::Blob(&[0; 16]),
+        ])?;
+    }
+    Ok(())
+}
+
+/// Writes contexts; returns which device each is on.
+fn contexts(writer: &mut Writer) -> Result<HashMap<u32, u32>> {
+    let mut found: BTreeMap<u32, ContextRow> = BTreeMap::new();
+    let main = writer.process;
+    writer.each_defined(|_, process, row: ContextRow| {
+        if process == main {
+            found.insert(row.context, row);
+        }
+        Ok(())
+    })?;
+    let columns = &["contextId", "deviceId", "computeApiKind", "nullStreamId"];
+    let mut rows = Rows::of_existing(writer.database, &schema::CONTEXT, columns);
+    for row in found.values() {
+        rows.add([row.context.into(), row.device.into(), row.api_kind.into(), row.null_stream.into()])?;
+    }
+    Ok(found.values().map(|row| (row.context, row.device)).collect())
+}
+
+fn streams(writer: &mut Writer, device_of: &HashMap<u32, u32>, names: &mut Rows) -> Result<()> {
+    let mut found: BTreeMap<(u32, u32), StreamRow> = BTreeMap::new();
+    let main = writer.process;
+    writer.each_defined(|_, process, row: StreamRow| {
+        if process == main {
+            found.insert((row.context, row.stream), row);
+        }
+        Ok(())
+    })?;
+    let columns = &["contextId", "streamId", "priority", "flag", "correlationId"];
+    let mut rows = Rows::of_existing(writer.database, &schema::STREAM, columns);
+    for row in found.values() {
+        rows.add([row.context.into(), row.stream.into(), row.priority.into(), row.flag.into(), Value::Int(0)])?;
+        if let Some(name) = row.name_id.filter(|&name| name != 0) {
+            let device = device_of.get(&row.context).copied().unwrap_or(0);
+            let object = stream_object(device, row.context, row.stream);
+            let name = writer.name(Some(name))?;
+            names.add([STREAM.into(), Value::Blob(&object), name.into()])?;
+        }
+    }
+    Ok(())
+}
+
+fn threads(writer: &mut Writer, names: &mut Rows) -> Result<()> {
+    let mut found: BTreeMap<u32, u32> = BTreeMap::new();
+    let main = writer.process;
+    writer.each_defined(|_, process, row: ThreadRow| {
+        if process == main {
+            found.insert(row.tid, row.name_id);
+        }
+        Ok(())
+    })?;
+    for (&tid, &name) in &found {
+        let object = process_object(writer.pid, tid);
+        let name = writer.name(Some(name))?;
+        names.add([THREAD.into(), Value::Blob(&object), name.into()])?;
+    }
+    Ok(())
+}

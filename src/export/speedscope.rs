@@ -1,0 +1,116 @@
+//! speedscope's own file format: GPU time by range as a sampled profile, then the timelines as evented ones, one for
+//! each stream and each thread. Times are nanoseconds from the first slice on.
+
+use super::folded::to_stream;
+use super::{Columns, Context, Destination, Exporter, Keeps, Shape};
+use crate::analysis::stacks::{self, FrameText, Stacks};
+use crate::error::{Error, Result};
+use profiles::{Finished, FrameTable, Profiles};
+use std::io::{self, Write};
+use trace_format::schema::TableSpec;
+use trace_format::tables;
+
+mod lanes;
+mod profiles;
+mod spill;
+
+/// Files for <https://www.speedscope.app>.
+pub static SPEEDSCOPE: Exporter = Exporter {
+    name: "speedscope",
+    extension: "speedscope.json",
+    doc: "speedscope: GPU time by NVTX range, API call and kernel, and a timeline of every stream and thread",
+    shape: Shape::Stream,
+    need: stacks::need,
+    options: &[],
+    keeps: &[Keeps {
+        table: "range",
+        columns: Columns::Only(&["start_ns", "end_ns", "name_id"]),
+        note: "kernels, copies, fills and API calls too are slices with a name, a start and an end, as ranges are",
+    }],
+    write,
+};
+
+/// What a slice may come from.
+const TABLES: &[&TableSpec] = &[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::API, &tables::RANGE];
+
+fn write(context: &Context, destination: &mut Destination) -> Result<()> {
+    let text = FrameText::new(context.labels)?;
+    let mut table = FrameTable::default();
+    let sampled = sampled(context, &text, &mut table)?;
+    let mut profiles = Profiles::new(context.frames, &text, &mut table);
+    context
+        .frames
+        .in_order(TABLES, context.filter, |chunk| chunk.iter().try_for_each(|(piece, i)| profiles.row(piece, i)))?;
+    if profiles.is_empty() {
+        return Err(Error::nothing("no record with a duration, so there is nothing to show in speedscope")
+            .remedy("gpuprof info says what the trace holds"));
+    }
+    let profiles = profiles.finish()?;
+    to_stream(context, destination, |out| document(context, sampled, profiles, &table, out))
+}
+
+/// The whole file.
+fn document(
+    context: &Context,
+    sampled: Option<String>,
+    mut profiles: Finished,
+    table: &FrameTable,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let failed = |e: io::Error| Error::output(&e);
+    write!(out, "{{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",").map_err(failed)?;
+    write!(out, "\"exporter\":\"gpuprof@{}\",", env!("CARGO_PKG_VERSION")).map_err(failed)?;
+    write!(out, "\"name\":{},\"activeProfileIndex\":0,\"shared\":{{\"frames\":[", json(&name(context)))
+        .map_err(failed)?;
+    for (i, text) in table.texts.iter().enumerate() {
+        let comma = if i == 0 { "" } else { "," };
+        write!(out, "{comma}\n{{\"name\":{}}}", json(text)).map_err(failed)?;
+    }
+    write!(out, "\n]}},\"profiles\":[").map_err(failed)?;
+    let mut comma = "";
+    if let Some(sampled) = sampled {
+        write!(out, "\n{sampled}").map_err(failed)?;
+        comma = ",";
+    }
+    for (name, events) in &profiles.profiles {
+        write!(out, "{comma}\n{{\"type\":\"evented\",\"name\":{},\"unit\":\"nanoseconds\",", json(name))
+            .and_then(|()| write!(out, "\"startValue\":0,\"endValue\":{},\"events\":[", profiles.end_ns))
+            .map_err(failed)?;
+        profiles.spill.copy(events, out)?;
+        write!(out, "]}}").map_err(failed)?;
+        comma = ",";
+    }
+    writeln!(out, "\n]}}").map_err(failed)
+}
+
+/// GPU time by range as a sampled profile: one sample for each stack, whose weight is its total. `None` without work.
+fn sampled(context: &Context, text: &FrameText, table: &mut FrameTable) -> Result<Option<String>> {
+    let stacks = Stacks::by_range(context.labels, context.filter)?;
+    let (mut samples, mut weights) = (Vec::new(), Vec::new());
+    stacks.for_each(|path, weight| {
+        let indexes: Vec<String> = path.iter().map(|&frame| table.index(frame, text).to_string()).collect();
+        samples.push(format!("[{}]", indexes.join(",")));
+        weights.push(weight.total_ns.to_string());
+    });
+    if samples.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(format!(
+        "{{\"type\":\"sampled\",\"name\":\"GPU time by range\",\"unit\":\"nanoseconds\",\"startValue\":0,\
+         \"endValue\":{},\"samples\":[{}],\"weights\":[{}]}}",
+        stacks.total_ns(),
+        samples.join(","),
+        weights.join(",")
+    )))
+}
+
+/// The names of the files.
+fn name(context: &Context) -> String {
+    let names = context.frames.files.iter().filter_map(|file| file.path.file_name());
+    names.map(|name| name.to_string_lossy()).collect::<Vec<_>>().join(", ")
+}
+
+/// Text as JSON has it.
+fn json(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}

@@ -1,0 +1,258 @@
+//! The tables of the format as SQL sources: their own columns, and text beside every id that names something.
+
+use super::names::Naming;
+use super::source::{Source, SourceColumn, Trace, Type};
+use crate::cupti::codes::{self, Codes};
+use crate::error::{Error, Result};
+use polars::prelude::*;
+use std::sync::LazyLock;
+use trace_format::schema::{ColumnSpec, ColumnType, Role, TableSpec, Unit};
+use trace_format::tables;
+
+/// Every table that has rows.
+pub static TABLES: LazyLock<Vec<TableSource>> =
+    LazyLock::new(|| tables::ALL.iter().filter(|t| t.role != Role::Json).map(|t| TableSource(t)).collect());
+
+/// One table of the format.
+pub struct TableSource(pub &'static TableSpec);
+
+/// `range.style`.
+static RANGE_STYLE: &Codes =
+    &[(0, "push/pop"), (1, "start/end"), (2, "mark"), (3, "operator"), (4, "annotation"), (5, "Python function")];
+
+/// `api.domain`.
+static API_DOMAIN: &Codes = &[(0, "runtime"), (1, "driver")];
+
+/// `loss.cause`.
+static LOSS_CAUSE: &Codes = &[
+    (1, "queue full"),
+    (2, "CUPTI dropped them"),
+    (3, "unknown record kind"),
+    (4, "names full"),
+    (5, "disk full"),
+    (6, "size limit"),
+    (7, "CUPTI taken over"),
+    (8, "flush deadline missed"),
+];
+
+/// How a text column is made from the id or code beside it.
+#[derive(Clone, Copy)]
+enum Words {
+    Named(Naming),
+    Coded(&'static Codes),
+}
+
+/// A text column that the file does not have.
+#[derive(Clone, Copy)]
+struct Derived {
+    name: &'static str,
+    words: Words,
+    doc: &'static str,
+}
+
+/// The text columns that `column` of `table` brings.
+fn derived(table: &TableSpec, column: &ColumnSpec) -> Vec<Derived> {
+    let named = |name, naming, doc| vec![Derived { name, words: Words::Named(naming), doc }];
+    let coded = |name, codes, doc| vec![Derived { name, words: Words::Coded(codes), doc }];
+    match (table.name, column.name) {
+        // A shape is named by what makes it a kernel; the names that it may have been stored with are ids.
+        ("shape", "id") | (_, "shape_id") => vec![
+            Derived { name: "name", words: Words::Named(Naming::Kernel), doc: "Kernel name, demangled." },
+            Derived {
+                name: "base_name",
+                words: Words::Named(Naming::KernelBase),
+                doc: "Kernel name without namespaces, arguments and template.",
+            },
+        ],
+        ("shape", _) => Vec::new(),
+        ("api", "name_id") => named("name", Naming::Api, "Name of the call, without version suffix."),
+        (_, "name_id") => named("name", Naming::Text, "Text of `name_id`."),
+        (_, "domain_id") => named("domain", Naming::Text, "Text of `domain_id`."),
+        (_, "detail_id") => named("detail", Naming::Text, "Text of `detail_id`."),
+        (_, "text_id") => named("text", Naming::Text, "Text of `text_id`."),
+        (_, "metric_id") => named("metric", Naming::Text, "Text of `metric_id`."),
+        (_, "file_id") => named("file", Naming::Text, "Text of `file_id`."),
+        (_, "function_id") => named("function", Naming::Text, "Text of `function_id`."),
+        (_, "variable_id") => named("variable", Naming::Text, "Text of `variable_id`."),
+        ("memcpy", "kind") => coded("kind_name", codes::MEMCPY_KIND, "Direction in a word, e.g. `HtoD`."),
+        (_, "src_kind") => coded("src_kind_name", codes::MEMORY_KIND, "Kind of the source memory, e.g. `pinned`."),
+        (_, "dst_kind") => coded("dst_kind_name", codes::MEMORY_KIND, "Kind of the destination memory."),
+        (_, "mem_kind") => coded("mem_kind_name", codes::MEMORY_KIND, "Kind of memory, e.g. `device`."),
+        ("sync", "kind") => coded("kind_name", codes::SYNC_TYPE, "What was waited for, e.g. `stream`."),
+        ("overhead", "kind") => coded("kind_name", codes::OVERHEAD_KIND, "What took the time."),
+        ("uvm", "kind") => coded("kind_name", codes::UVM_COUNTER_KIND, "What was counted."),
+        ("memory", "operation") => coded("operation_name", codes::MEMORY_OPERATION, "What was done."),
+        ("openacc", "kind") => coded("kind_name", codes::OPENACC_EVENT_KIND, "What the region is."),
+        ("openacc", "parent_construct") => {
+            coded("parent_construct_name", codes::OPENACC_CONSTRUCT_KIND, "The enclosing construct.")
+        }
+        ("openmp", "kind") => coded("kind_name", codes::OPENMP_EVENT_KIND, "What the region is."),
+        ("external", "external_kind") => coded("external_kind_name", codes::EXTERNAL_KIND, "Whose id it is."),
+        ("range", "style") => coded("style_name", RANGE_STYLE, "Style in a word."),
+        ("api", "domain") => coded("domain_name", API_DOMAIN, "Runtime or driver API."),
+        ("stream", "flag") => coded("flag_name", codes::STREAM_FLAG, "Flag in a word."),
+        ("loss", "cause") => coded("cause_name", LOSS_CAUSE, "Cause in words."),
+        _ => Vec::new(),
+    }
+}
+
+fn sql_type(column: &ColumnSpec) -> Type {
+    match column.ty {
+        ColumnType::U32 => match column.unit {
+            Unit::Id | Unit::Name | Unit::Shape | Unit::Code => Type::Id,
+            _ => Type::Int,
+        },
+        ColumnType::U64 => Type::Id64,
+        ColumnType::I64 => Type::Int,
+        ColumnType::F64 => Type::Float,
+        ColumnType::Bool => Type::Bool,
+        ColumnType::Bytes => Type::Text,
+    }
+}
+
+/// Definitions that all open files share have no process of their own.
+fn is_shared(table: &TableSpec) -> bool {
+    table == &tables::STRING || table == &tables::SHAPE
+}
+
+impl Source for TableSource {
+    fn name(&self) -> &'static str {
+        self.0.name
+    }
+
+    fn doc(&self) -> &'static str {
+        self.0.doc
+    }
+
+    fn columns(&self) -> Vec<SourceColumn> {
+        let mut out = Vec::new();
+        if !is_shared(self.0) {
+            let doc = "Ordinal of the process, see `processes`.";
+            out.push(SourceColumn { name: "process", ty: Type::Id, unit: Unit::Id, doc });
+        }
+        for column in self.0.columns {
+            out.push(SourceColumn {
+                name: if column.name == "bytes" && self.0 == &tables::STRING { "text" } else { column.name },
+                ty: sql_type(column),
+                // The string is no size.
+                unit: if column.ty == ColumnType::Bytes { Unit::Other } else { column.unit },
+                doc: column.doc,
+            });
+            let texts = derived(self.0, column).into_iter();
+            out.extend(texts.map(|d| SourceColumn { name: d.name, ty: Type::Text, unit: Unit::Other, doc: d.doc }));
+        }
+        out
+    }
+
+    fn tables(&self) -> Vec<&'static TableSpec> {
+        vec![self.0]
+    }
+
+    fn read(&self, trace: &Trace, wanted: &[&str]) -> Result<DataFrame> {
+        let failed = |e: PolarsError| Error::new(format!("table {}: {e}", self.0.name));
+        if self.0 == &tables::STRING {
+            return strings(trace).map_err(failed);
+        }
+        // Stored columns that are asked for, and those that texts are made from.
+        let mut stored: Vec<&str> = wanted.to_vec();
+        let mut texts = Vec::new();
+        for column in self.0.columns {
+            for text in derived(self.0, column).into_iter().filter(|d| wanted.contains(&d.name)) {
+                stored.push(column.name);
+                texts.push((column.name, text));
+            }
+        }
+        stored.sort_unstable();
+        stored.dedup();
+        let mut frame = if self.0 == &tables::SHAPE {
+            shapes(trace).map_err(failed)?
+        } else {
+            trace.frames.read(self.0, &stored)?
+        };
+        for (from, text) in texts {
+            let ids = frame.column(from).map_err(failed)?;
+            let column = words(trace, text, ids).map_err(failed)?;
+            frame.with_column(column).map_err(failed)?;
+        }
+        for column in self.0.columns.iter().filter(|c| c.ty == ColumnType::Bytes && wanted.contains(&c.name)) {
+            let text = bytes_as_text(frame.column(column.name).map_err(failed)?).map_err(failed)?;
+            frame.with_column(text).map_err(failed)?;
+        }
+        Ok(frame)
+    }
+}
+
+fn words(trace: &Trace, text: Derived, ids: &polars::prelude::Column) -> PolarsResult<Column> {
+    match text.words {
+        Words::Named(naming) => trace.names.column(&trace.frames, naming, text.name, ids),
+        Words::Coded(codes) => word_column(text.name, codes, ids),
+    }
+}
+
+/// The words for a column of codes; an unknown code reads as its number.
+pub(super) fn word_column(name: &'static str, codes: &'static Codes, ids: &Column) -> PolarsResult<Column> {
+    let word = |code: u32| codes::word(codes, code).map_or_else(|| code.to_string().into(), std::borrow::Cow::from);
+    let texts: StringChunked = ids.u32()?.iter().map(|code| code.map(word)).collect();
+    Ok(texts.with_name(name.into()).into_column())
+}
+
+/// All interned names.
+fn strings(trace: &Trace) -> PolarsResult<DataFrame> {
+    let names = &trace.frames.names;
+    let ids: Vec<u32> = (1..names.len() as u32).collect();
+    let texts: StringChunked = ids.iter().map(|&id| Some(names.text(id))).collect();
+    let text = texts.with_name("text".into()).into_column();
+    DataFrame::new(ids.len(), vec![Column::new("id".into(), ids), text])
+}
+
+/// All launch shapes.
+fn shapes(trace: &Trace) -> PolarsResult<DataFrame> {
+    use trace_format::schema::RowBuilder as _;
+    let mut builder = tables::shape::ShapeBuilder::default();
+    trace.frames.shapes.all().iter().for_each(|row| builder.push(row.clone()));
+    let rows = trace.frames.shapes.all().len();
+    let mut frame = crate::trace::batch::to_frame(builder.take())?;
+    for column in tables::SHAPE.columns {
+        if frame.column(column.name).is_err() {
+            frame.with_column(Column::full_null(column.name.into(), rows, &sql_type(column).data_type()))?;
+        }
+    }
+    Ok(frame)
+}
+
+/// Bytes as text: 16 bytes of a UUID in the usual form, anything else as it is, with replacement characters.
+fn bytes_as_text(column: &Column) -> PolarsResult<Column> {
+    let as_text = |bytes: &[u8]| match <[u8; 16]>::try_from(bytes) {
+        Ok(uuid) if column.name() == "uuid" => uuid_text(uuid),
+        _ => String::from_utf8_lossy(bytes).into_owned(),
+    };
+    let texts: StringChunked = column.binary()?.iter().map(|bytes| bytes.map(as_text)).collect();
+    Ok(texts.with_name(column.name().clone()).into_column())
+}
+
+/// `GPU-01234567-89ab-cdef-0123-456789abcdef`, as nvidia-smi prints it.
+pub(super) fn uuid_text(uuid: [u8; 16]) -> String {
+    let hex: String = uuid.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("GPU-{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_in_the_registry_has_a_text_column() {
+        for table in TABLES.iter().filter(|t| t.0 != &tables::SHAPE) {
+            for column in table.0.columns.iter().filter(|c| matches!(c.unit, Unit::Name | Unit::Shape)) {
+                assert!(!derived(table.0, column).is_empty(), "{}.{}", table.0.name, column.name);
+            }
+        }
+    }
+
+    #[test]
+    fn codes_are_sorted_so_that_words_are_found() {
+        for codes in [RANGE_STYLE, API_DOMAIN, LOSS_CAUSE] {
+            assert!(codes.is_sorted_by_key(|&(value, _)| value));
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! When nothing ran on a device.
+
+use super::columns::{PROCESS, frame, id, ns, text, texts};
+use crate::analysis::activity::{GpuActivity, What};
+use crate::analysis::labels::Labels;
+use crate::analysis::listing;
+use crate::cupti::operation;
+use crate::demangle::Demangling;
+use crate::error::Result;
+use crate::query::source::{Source, SourceColumn, Trace};
+use crate::trace::select::Filter;
+use polars::prelude::{Column, DataFrame};
+use std::collections::BTreeMap;
+use trace_format::schema::TableSpec;
+use trace_format::tables;
+
+/// The view.
+pub struct Gaps;
+
+/// Time between two pieces of work; indices of the last one to end before it and the first one to start after it.
+struct Gap {
+    place: (u32, u32),
+    start_ns: i64,
+    end_ns: i64,
+    before: usize,
+    after: usize,
+}
+
+impl Source for Gaps {
+    fn name(&self) -> &'static str {
+        "gaps"
+    }
+    fn doc(&self) -> &'static str {
+        "Idle time of each device: no kernel, copy or fill of any process ran on it. In order of devices and time.\nTime before the first and after the last piece of work is no gap. One GPU seen by several processes is one device, under the first process that knows it."
+    }
+    fn columns(&self) -> Vec<SourceColumn> {
+        vec![
+            PROCESS,
+            id("device", "CUDA device index as that process saw it."),
+            ns("start_ns", "End of the work before."),
+            ns("end_ns", "Start of the work after."),
+            ns("duration_ns", "How long the device was idle."),
+            text("before", "Name of the last work to end before the gap."),
+            text("after", "Name of the first work to start after it."),
+        ]
+    }
+    fn tables(&self) -> Vec<&'static TableSpec> {
+        vec![&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET]
+    }
+    fn read(&self, trace: &Trace, _: &[&str]) -> Result<DataFrame> {
+        let frames = &trace.frames;
+        let labels = Labels::new(frames, Demangling::On);
+        let work = listing::gpu_activities(frames, &Filter::everything(), false)?;
+        let mut identities = BTreeMap::new();
+        let gaps = gaps(&work, |process, device| {
+            *identities.entry((process, device)).or_insert_with(|| frames.device_identity(process, device))
+        });
+        let name = |i: usize| match work[i].what {
+            What::Kernel { shape } => labels.kernel(shape),
+            What::Memcpy { kind, .. } => operation::memcpy_name(kind),
+            _ => operation::MEMSET,
+        };
+        macro_rules! values {
+            ($name:literal, $value:expr) => {
+                Column::new($name.into(), gaps.iter().map($value).collect::<Vec<_>>())
+            };
+        }
+        let columns = vec![
+            values!("process", |g| g.place.0),
+            values!("device", |g| g.place.1),
+            values!("start_ns", |g| g.start_ns),
+            values!("end_ns", |g| g.end_ns),
+            values!("duration_ns", |g| g.end_ns.saturating_sub(g.start_ns)),
+            texts("before", gaps.iter().map(|g| name(g.before))),
+            texts("after", gaps.iter().map(|g| name(g.after))),
+        ];
+        frame(gaps.len(), columns)
+    }
+}
+
+/// The gaps in `work`, which is in order of start.
+fn gaps(work: &[GpuActivity], mut identity: impl FnMut(u32, u32) -> (u32, u32)) -> Vec<Gap> {
+    let mut latest: BTreeMap<(u32, u32), (i64, usize)> = BTreeMap::new();
+    let mut out = Vec::new();
+    for (i, activity) in work.iter().enumerate() {
+        let Some(ns) = activity.duration_ns else { continue };
+        let place = identity(activity.process, activity.device);
+        let end_ns = activity.start_ns.saturating_add(ns);
+        let (last, before) = latest.entry(place).or_insert((activity.start_ns, i));
+        if activity.start_ns > *last {
+            out.push(Gap { place, start_ns: *last, end_ns: activity.start_ns, before: *before, after: i });
+        }
+        if end_ns >= *last {
+            (*last, *before) = (end_ns, i);
+        }
+    }
+    out.sort_by_key(|gap| (gap.place, gap.start_ns));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn work(device: u32, start_ns: i64, duration_ns: Option<i64>) -> GpuActivity {
+        GpuActivity {
+            start_ns,
+            duration_ns,
+            process: 0,
+            device,
+            context: 1,
+            stream: 7,
+            correlation: 0,
+            graph_node: None,
+            what: What::Memset { mem_kind: 0, bytes: 0 },
+        }
+    }
+
+    #[test]
+    fn overlaps_nests_and_impossible_times_make_no_gap() {
+        let all = [
+            work(0, 0, Some(100)),
+            work(1, 10, Some(10)),
+            work(0, 20, Some(10)),
+            work(0, 100, Some(5)),
+            work(0, 120, None),
+            work(1, 130, Some(1)),
+            work(0, 150, Some(1)),
+        ];
+        let found: Vec<_> = gaps(&all, |process, device| (process, device))
+            .iter()
+            .map(|g| (g.place.1, g.start_ns, g.end_ns, g.before, g.after))
+            .collect();
+        assert_eq!(found, [(0, 105, 150, 3, 6), (1, 20, 130, 1, 5)]);
+    }
+}

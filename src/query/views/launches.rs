@@ -1,0 +1,83 @@
+//! Kernels with the calls that launched them.
+
+use super::columns::{PROCESS, frame, id, id64, ns, text, texts};
+use crate::analysis::labels::Labels;
+use crate::analysis::launches::{self, kernel_launches};
+use crate::analysis::listing;
+use crate::demangle::Demangling;
+use crate::error::Result;
+use crate::query::source::{Source, SourceColumn, Trace};
+use crate::trace::select::Filter;
+use polars::prelude::{Column, DataFrame};
+use trace_format::schema::TableSpec;
+use trace_format::tables;
+
+/// The view.
+pub struct Launches;
+
+impl Source for Launches {
+    fn name(&self) -> &'static str {
+        "launches"
+    }
+    fn doc(&self) -> &'static str {
+        "Every kernel whose launching call was recorded, joined to that call, in order of time.\nKernels of a CUDA graph share the call that launched the graph."
+    }
+    fn columns(&self) -> Vec<SourceColumn> {
+        vec![
+            PROCESS,
+            id64("correlation", "Joins the two."),
+            id("tid", "Thread that called."),
+            text("api", "Name of the call, without version suffix."),
+            ns("api_start_ns", "Start of the call."),
+            ns("api_duration_ns", "Duration of the call."),
+            text("name", "Kernel name, demangled."),
+            text("base_name", "Kernel name without namespaces, arguments and template."),
+            id("shape_id", "Launch shape, joins with `shape.id`."),
+            id("device", "CUDA device index as the process saw it."),
+            id("context", "CUPTI context id."),
+            id("stream", "CUPTI stream id."),
+            ns("start_ns", "Start of the kernel."),
+            ns("duration_ns", "Duration of the kernel."),
+            ns("queue_ns", "From the end of the call to the start of the kernel; NULL where it did not wait."),
+            ns("latency_ns", "From the start of the call to the start of the kernel."),
+            ns("total_ns", "From the start of the call to the end of the later of the two."),
+        ]
+    }
+    fn tables(&self) -> Vec<&'static TableSpec> {
+        vec![&tables::API, &tables::KERNEL]
+    }
+    fn read(&self, trace: &Trace, wanted: &[&str]) -> Result<DataFrame> {
+        let labels = Labels::new(&trace.frames, Demangling::On);
+        let calls = launches::Launches::read(&trace.frames)?;
+        let work = listing::gpu_activities(&trace.frames, &Filter::everything(), false)?;
+        let rows = kernel_launches(&calls, &work);
+        let mut columns = Vec::new();
+        for column in self.columns().iter().filter(|c| wanted.contains(&c.name)) {
+            macro_rules! values {
+                ($value:expr) => {
+                    Column::new(column.name.into(), rows.iter().map($value).collect::<Vec<_>>())
+                };
+            }
+            columns.push(match column.name {
+                "process" => values!(|r| r.kernel.process),
+                "correlation" => values!(|r| r.kernel.correlation),
+                "tid" => values!(|r| r.call.tid),
+                "api" => texts("api", rows.iter().map(|r| labels.api(r.call.name))),
+                "api_start_ns" => values!(|r| r.call.start_ns),
+                "api_duration_ns" => values!(|r| r.call_ns),
+                "name" => texts("name", rows.iter().map(|r| labels.kernel(r.shape))),
+                "base_name" => texts("base_name", rows.iter().map(|r| labels.kernel_base(r.shape))),
+                "shape_id" => values!(|r| r.shape),
+                "device" => values!(|r| r.kernel.device),
+                "context" => values!(|r| r.kernel.context),
+                "stream" => values!(|r| r.kernel.stream),
+                "start_ns" => values!(|r| r.kernel.start_ns),
+                "duration_ns" => values!(|r| r.kernel_ns),
+                "queue_ns" => values!(|r| r.queue_ns),
+                "latency_ns" => values!(|r| r.kernel.start_ns.saturating_sub(r.call.start_ns)),
+                _ => values!(|r| r.total_ns),
+            });
+        }
+        frame(rows.len(), columns)
+    }
+}

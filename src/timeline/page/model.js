@@ -1,0 +1,274 @@
+// What is shown: the tree of rows, the view (a span of time), names, colours and numbers as text.
+
+/** How many rows of one kind are opened at first. */
+const OPEN_ROWS = 8;
+const ROW_PX = 22;
+const LANE_PX = 16;
+const COUNTER_PX = 40;
+/** A row of many lanes is no higher than this; its lanes get thinner instead. */
+const LANES_PX = 176;
+
+/** Kinds that only hold other rows. */
+const HEADINGS = new Set(["process", "thread", "device", "context", "streams"]);
+
+/** The rows, with their places. */
+class Rows {
+  constructor(meta) {
+    this.all = meta.rows.map((row) => ({ ...row, children: [], open: true, depth: 0, y: 0 }));
+    this.byId = new Map(this.all.map((row) => [row.id, row]));
+    for (const row of this.all) {
+      row.up = this.byId.get(row.parent) ?? null;
+      if (row.up) {
+        row.up.children.push(row);
+        row.depth = row.up.depth + 1;
+      }
+      row.heading = HEADINGS.has(row.kind) || row.records === 0;
+      row.short = shortName(row.label);
+      row.counter = meta.counters.find((counter) => counter.row === row.id) ?? null;
+      const lanes = Math.max(1, row.lanes);
+      row.laneHeight = row.kind === "counter" || row.heading ? 0 : Math.max(3, Math.min(LANE_PX, LANES_PX / lanes));
+      row.height = row.kind === "counter" ? COUNTER_PX : row.heading ? ROW_PX : Math.max(ROW_PX, lanes * row.laneHeight + 6);
+    }
+    for (const row of this.all) row.open = this.opensFirst(row);
+    this.layout();
+  }
+
+  /** Rows with many children start closed: they show all of their children in one. */
+  opensFirst(row) {
+    if (row.kind === "compute" || row.kind === "streams") return row.children.length <= OPEN_ROWS;
+    if (row.kind === "thread") return row.up.children.filter((child) => child.kind === "thread").indexOf(row) < OPEN_ROWS;
+    if (row.kind === "process") return this.all.filter((other) => other.kind === "process").indexOf(row) < OPEN_ROWS / 2;
+    return true;
+  }
+
+  layout() {
+    this.shown = [];
+    let y = 0;
+    for (const row of this.all) {
+      row.visible = row.up === null || (row.up.visible && row.up.open);
+      if (!row.visible) continue;
+      row.y = y;
+      y += row.height;
+      this.shown.push(row);
+    }
+    this.height = y;
+  }
+
+  /** The shown rows between two heights. */
+  between(top, bottom) {
+    let low = 0;
+    let high = this.shown.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const row = this.shown[middle];
+      if (row.y + row.height > top) high = middle;
+      else low = middle + 1;
+    }
+    let end = low;
+    while (end < this.shown.length && this.shown[end].y < bottom) end++;
+    return this.shown.slice(low, end);
+  }
+
+  at(y) {
+    return this.between(y, y + 1)[0] ?? null;
+  }
+
+  toggle(row, open = !row.open) {
+    row.open = open;
+    this.layout();
+  }
+
+  /** Opens whatever hides a row. */
+  reveal(row) {
+    for (let up = row.up; up; up = up.up) up.open = true;
+    this.layout();
+  }
+
+  /** The row itself, or what stands for it while it is hidden. */
+  standIn(row) {
+    while (row && !row.visible) row = row.up;
+    return row;
+  }
+
+  /** The labels from the process down to the row. */
+  path(row) {
+    const labels = [];
+    for (; row; row = row.up) labels.unshift(row.short);
+    return labels.join(" › ");
+  }
+}
+
+/** The span of time on screen. */
+class View {
+  constructor(duration) {
+    this.duration = Math.max(1, duration);
+    this.margin = this.duration * 0.01;
+    this.from = -this.margin;
+    this.to = this.duration + this.margin;
+  }
+
+  get span() {
+    return this.to - this.from;
+  }
+
+  /** Moves to a span, kept between 100 ns and a little more than the trace. */
+  set(from, to) {
+    const span = Math.min(Math.max(to - from, 100), this.duration + 2 * this.margin);
+    const low = -this.margin;
+    const high = this.duration + this.margin - span;
+    this.from = Math.min(Math.max((from + to - span) / 2, low), Math.max(low, high));
+    this.to = this.from + span;
+  }
+}
+
+/** Decimal digits of an integer number of ns over 10^places, without a float on the way. */
+function decimal(ns, places, digits) {
+  const sign = ns < 0 ? "-" : "";
+  const text = String(Math.abs(Math.round(ns))).padStart(places + 1, "0");
+  const whole = text.slice(0, text.length - places);
+  const part = places === 0 ? "" : text.slice(text.length - places).slice(0, digits).replace(/0+$/, "");
+  return sign + grouped(whole) + (part ? `.${part}` : "");
+}
+
+/** Thousands apart. */
+function grouped(digits) {
+  return digits.replace(/\B(?=(\d{3})+$)/g, "\u202f");
+}
+
+const UNITS = [["s", 9], ["ms", 6], ["µs", 3], ["ns", 0]];
+
+/** A time as people read it: 12.345 ms. `digits` after the point at most. */
+function timeText(ns, digits = 3) {
+  if (ns === null || Number.isNaN(ns)) return "–";
+  const [unit, places] = UNITS.find(([, places]) => Math.abs(ns) >= 10 ** places) ?? UNITS[3];
+  return `${decimal(ns, places, digits)} ${unit}`;
+}
+
+/** A time to the last ns. */
+function exactTime(ns) {
+  return timeText(ns, 9);
+}
+
+function sizeText(bytes) {
+  let unit = 0;
+  let value = bytes;
+  while (value >= 1024 && unit < 5) {
+    value /= 1024;
+    unit++;
+  }
+  const scaled = `${unit === 0 ? value : Number(value.toPrecision(4))} ${["B", "KiB", "MiB", "GiB", "TiB", "PiB"][unit]}`;
+  return unit === 0 ? scaled : `${scaled} (${grouped(String(bytes))} B)`;
+}
+
+function shareText(part, whole) {
+  return whole > 0 ? `${((100 * part) / whole).toFixed(1)} %` : "–";
+}
+
+/** The most characters of a name that lists, rows and boxes show; the record's own fields show all of it. */
+const NAME_LENGTH = 300;
+
+/** A function's name without return type, template arguments and parameters: what fits a small box. */
+function shortName(name) {
+  const short = plainName(name.length > 2000 ? name.slice(0, 2000) : name);
+  return short.length > NAME_LENGTH ? `${short.slice(0, NAME_LENGTH)}…` : short;
+}
+
+function plainName(name) {
+  if (/^[[(<]/.test(name) || !/[<(]/.test(name) || /\s\(/.test(name)) return name;
+  let plain = "";
+  let depth = 0;
+  for (const c of name.replaceAll("(anonymous namespace)", "{anon}").replaceAll("operator()", "operator")) {
+    if (c === "<") depth++;
+    else if (c === ">") depth = Math.max(0, depth - 1);
+    else if (depth === 0) {
+      if (c === "(") break;
+      plain += c;
+    }
+  }
+  plain = plain.trim().replace(/^(?:void|static|inline)\s+/, "");
+  const parts = plain.split("::");
+  return (parts.length > 2 ? parts.slice(-2).join("::") : plain) || name;
+}
+
+// Colours. Tol's "light" and "bright" sets, which stay apart for colour-blind eyes; one set per kind, the place in it by
+// the name, so that a name has its colour in every trace.
+const COLOURS = {
+  kernel: ["#77aadd", "#ee8866", "#44bb99", "#eedd88", "#ffaabb", "#99ddff", "#bbcc33", "#c9a3e0"],
+  memcpy: ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377"],
+  memset: ["#bdb76b"],
+  runtime: ["#8fa6bf", "#7f9bb5", "#a3b4c6", "#6f8fae"],
+  driver: ["#a79bb8", "#9488aa", "#b9aec7", "#8679a0"],
+  nvtx: ["#9fcf9b", "#d8b17c", "#a5a8e0", "#7cc4c4", "#d99fb4", "#c3c978"],
+  overhead: ["#c9806b"],
+  sync: ["#b39ddb"],
+  migration: ["#e3b15f", "#cf8fbf"],
+  other: ["#9aa4ad"],
+};
+
+/** The directions of copies have a colour each. */
+const DIRECTIONS = [["htod", 0], ["dtoh", 1], ["dtod", 2], ["htoh", 3], ["ptop", 5], ["peer", 5]];
+
+function hash(text) {
+  let value = 2166136261;
+  for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 16777619);
+  value = Math.imul(value ^ (value >>> 15), 2246822519);
+  value = Math.imul(value ^ (value >>> 13), 3266489917);
+  return (value ^ (value >>> 16)) >>> 0;
+}
+
+/** The colour of a record's name in a row, "#rrggbb". */
+function colourOf(kind, name) {
+  if (/memcpy|memory copy/i.test(name) && kind !== "runtime" && kind !== "driver" && kind !== "nvtx") {
+    const flat = name.toLowerCase().replace(/[^a-z]/g, "");
+    const direction = DIRECTIONS.find(([text]) => flat.includes(text));
+    return COLOURS.memcpy[direction ? direction[1] : 4];
+  }
+  if (/^\[?CUDA memset/i.test(name)) return COLOURS.memset[0];
+  const known = { compute: "kernel", stream: "kernel", markers: "nvtx" }[kind] ?? kind;
+  const set = COLOURS[known] ?? COLOURS.other;
+  return set[hash(name) % set.length];
+}
+
+/** Colours and short names by name id, made when first needed. */
+class Names {
+  constructor(names) {
+    this.names = names;
+    this.shorts = new Array(names.length);
+    this.colours = new Map();
+    this.matches = null;
+  }
+
+  text(id) {
+    return this.names[id] ?? "";
+  }
+
+  short(id) {
+    return (this.shorts[id] ??= shortName(this.text(id)));
+  }
+
+  /** The colours of a row's kind by name id; -1 where not known yet. */
+  table(row) {
+    const kind = row.color ?? row.kind;
+    let table = this.colours.get(kind);
+    if (!table) this.colours.set(kind, (table = new Int32Array(this.names.length).fill(-1)));
+    return table;
+  }
+
+  /** Red, green and blue as one number 0xBBGGRR, as a pixel has them. `table`: of the row. */
+  pixel(table, row, id) {
+    if (table[id] < 0) {
+      const rgb = parseInt(colourOf(row.color ?? row.kind, this.text(id)).slice(1), 16);
+      table[id] = ((rgb & 255) << 16) | (rgb & 0xff00) | (rgb >> 16);
+    }
+    return table[id];
+  }
+
+  /** Names that a search found stay bright. No query, or nothing found: all do. */
+  mark(query) {
+    this.matches = null;
+    if (!query) return;
+    const matches = matcher(query);
+    const found = Uint8Array.from(this.names, (name, id) => (id > 0 && matches(name) ? 1 : 0));
+    if (found.includes(1)) this.matches = found;
+  }
+}

@@ -1,0 +1,300 @@
+//! The rows of a picture and how busy each was in each column, from one pass over the records.
+
+use super::columns::Columns;
+use crate::error::Result;
+use crate::trace::frames::Frames;
+use crate::trace::ordered::Piece;
+use crate::trace::select::Filter;
+use crate::trace::sink::valid_duration;
+use std::collections::BTreeMap;
+use trace_format::schema::{Row as _, TableSpec};
+use trace_format::tables::{self, ApiRow, GraphRow, KernelRow, MemcpyRow, MemsetRow, RangeRow, UvmRow};
+
+/// The tables that a picture shows.
+pub(super) const TABLES: &[&TableSpec] = &[
+    &tables::KERNEL,
+    &tables::MEMCPY,
+    &tables::MEMSET,
+    &tables::GRAPH,
+    &tables::UVM,
+    &tables::API,
+    &tables::RANGE,
+];
+
+/// What made a row busy: its colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// A kernel.
+    Kernel,
+    /// A graph that was recorded as a whole.
+    Graph,
+    /// A copy to the GPU.
+    CopyIn,
+    /// A copy from the GPU.
+    CopyOut,
+    /// A copy within a GPU or between two.
+    Copy,
+    /// A fill.
+    Fill,
+    /// Unified memory moved.
+    Migration,
+    /// A call of the CUDA API.
+    Call,
+    /// A range of the program.
+    Range,
+}
+
+impl Class {
+    /// All of them, in the order of the legend.
+    pub const ALL: [Class; 9] = [
+        Class::Kernel,
+        Class::Graph,
+        Class::CopyIn,
+        Class::CopyOut,
+        Class::Copy,
+        Class::Fill,
+        Class::Migration,
+        Class::Call,
+        Class::Range,
+    ];
+
+    /// What the legend calls it.
+    pub fn text(self) -> &'static str {
+        match self {
+            Class::Kernel => "kernels",
+            Class::Graph => "graphs",
+            Class::CopyIn => "copies to the GPU",
+            Class::CopyOut => "copies from the GPU",
+            Class::Copy => "other copies",
+            Class::Fill => "fills",
+            Class::Migration => "unified memory",
+            Class::Call => "API calls",
+            Class::Range => "ranges",
+        }
+    }
+
+    fn of_copy(kind: u32) -> Class {
+        match kind {
+            1 | 3 | 11 => Class::CopyIn,
+            2 | 4 | 12 => Class::CopyOut,
+            _ => Class::Copy,
+        }
+    }
+}
+
+/// Which row of a process; in the order in which they are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Ranges of a thread.
+    Ranges(u32),
+    /// API calls of a thread.
+    Calls(u32),
+    /// Calls and ranges of all threads that have no row of their own.
+    OtherThreads,
+    /// A row of a GPU.
+    Device(u32, OnDevice),
+}
+
+impl Kind {
+    /// Whether the row counts records that no other row counts; those of a GPU's streams are counted in its total.
+    pub fn is_part_of_total(self) -> bool {
+        matches!(
+            self,
+            Kind::Ranges(_)
+                | Kind::Calls(_)
+                | Kind::OtherThreads
+                | Kind::Device(_, OnDevice::All | OnDevice::Migration)
+        )
+    }
+}
+
+/// Which row of a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OnDevice {
+    /// All work together.
+    All,
+    /// Unified memory moved.
+    Migration,
+    /// Kernels, and graphs that were recorded as a whole.
+    Compute,
+    /// Copies of one `CUpti_ActivityMemcpyKind`.
+    Copies(u32),
+    /// Fills.
+    Fills,
+    /// A stream: context and stream.
+    Stream(u32, u32),
+    /// All streams that have no row of their own.
+    OtherStreams,
+}
+
+/// How busy one row was.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Busy {
+    /// By class and column, in parts of a nanosecond as [`Columns::per_ns`] says. What overlaps counts once, for what
+    /// began first.
+    pub by_class: BTreeMap<Class, Vec<u64>>,
+    /// All of it in nanoseconds: exactly the sum of all columns.
+    pub busy_ns: u64,
+    /// Records that lie in the window, or reach into it.
+    pub records: u64,
+    /// Up to where the row is known to be busy. Records come in the order of their start.
+    covered_ns: Option<i64>,
+}
+
+impl Busy {
+    fn add(&mut self, columns: &Columns, class: Class, start_ns: i64, end_ns: i64) {
+        self.records += 1;
+        let from = start_ns.max(self.covered_ns.unwrap_or(start_ns)).max(columns.first_ns);
+        let to = end_ns.min(columns.last_ns);
+        self.covered_ns = Some(end_ns.max(self.covered_ns.unwrap_or(end_ns)));
+        if from >= to {
+            return;
+        }
+        self.busy_ns += to.abs_diff(from);
+        let cells = self.by_class.entry(class).or_insert_with(|| vec![0; columns.count]);
+        columns.cut(from, to, |column, parts| cells[column] += parts);
+    }
+
+    /// Parts of column `i` that were busy, and the class that had most of them.
+    pub fn cell(&self, i: usize) -> Option<(u64, Class)> {
+        let parts = self.by_class.iter().map(|(class, cells)| (cells[i], *class));
+        let most = parts.clone().rev().max_by_key(|(parts, _)| *parts).filter(|(parts, _)| *parts > 0)?;
+        Some((parts.map(|(parts, _)| parts).sum(), most.1))
+    }
+}
+
+/// Rows that are followed at the same time. Further streams and threads share one row.
+const MOST_ROWS: usize = 2000;
+
+/// All rows, by process and kind.
+pub(super) type Rows = BTreeMap<(u32, Kind), Busy>;
+
+/// First start and last end of what `filter` selects of the tables of a picture; `None` if that is nothing.
+pub(super) fn window(frames: &Frames, filter: &Filter) -> Result<Option<(i64, i64)>> {
+    let mut window: Option<(i64, i64)> = None;
+    for table in TABLES {
+        let mut times = vec!["start_ns", "duration_ns", "end_ns"];
+        times.retain(|name| table.column_index(name).is_some());
+        let found = frames.fold(
+            table,
+            &times,
+            filter,
+            || None,
+            |found: &mut Option<(i64, i64)>, batch| {
+                let (start, duration, end) = (batch.i64("start_ns"), batch.i64("duration_ns"), batch.i64("end_ns"));
+                let is_range = *table == &tables::RANGE;
+                batch.for_each_row(|i| {
+                    let Some(from) = start.get(i) else { return };
+                    let to = match (is_range, duration.get(i), end.get(i)) {
+                        (false, Some(ns), _) => from.saturating_add(ns),
+                        (true, _, Some(to)) if valid_duration(from, to).is_some() => to,
+                        (true, _, None) => from,
+                        _ => return,
+                    };
+                    let [from, to] = [from, to].map(|ns| ns.saturating_add(batch.offset_ns));
+                    widen(found, (from, to));
+                });
+            },
+            |all, other| {
+                if let Some(span) = other {
+                    widen(all, span);
+                }
+            },
+        )?;
+        if let Some(span) = found {
+            widen(&mut window, span);
+        }
+    }
+    Ok(window)
+}
+
+fn widen(all: &mut Option<(i64, i64)>, (from, to): (i64, i64)) {
+    let (first, last) = all.get_or_insert((from, to));
+    (*first, *last) = ((*first).min(from), (*last).max(to));
+}
+
+/// All rows that have a record in the window.
+///
+/// # Errors
+/// A part of a file that cannot be read.
+pub(super) fn read(frames: &Frames, filter: &Filter, columns: &Columns) -> Result<Rows> {
+    let mut reading = Reading { frames, columns, rows: Rows::new() };
+    frames.in_order(TABLES, filter, |chunk| {
+        chunk.iter().for_each(|(piece, i)| reading.row(piece, i));
+        Ok(())
+    })?;
+    Ok(reading.rows)
+}
+
+struct Reading<'a> {
+    frames: &'a Frames,
+    columns: &'a Columns,
+    rows: Rows,
+}
+
+impl Reading<'_> {
+    fn row(&mut self, piece: &Piece, i: usize) {
+        let (process, rows) = (piece.process, &piece.rows);
+        macro_rules! work {
+            ($row:ty, $kind:expr, $class:expr) => {{
+                let row = <$row>::from_batch(rows, i);
+                let (kind, class): (fn(&$row) -> OnDevice, fn(&$row) -> Class) = ($kind, $class);
+                let Some(end_ns) = row.duration_ns.map(|ns| row.start_ns.saturating_add(ns)) else { return };
+                let stream = OnDevice::Stream(row.context, row.stream);
+                for on_device in [OnDevice::All, kind(&row), stream] {
+                    self.add(process, Kind::Device(row.device, on_device), class(&row), row.start_ns, end_ns);
+                }
+            }};
+        }
+        match piece.table() {
+            table if table == &tables::KERNEL => work!(KernelRow, |_| OnDevice::Compute, |_| Class::Kernel),
+            table if table == &tables::GRAPH => work!(GraphRow, |_| OnDevice::Compute, |_| Class::Graph),
+            table if table == &tables::MEMSET => work!(MemsetRow, |_| OnDevice::Fills, |_| Class::Fill),
+            table if table == &tables::MEMCPY => {
+                work!(MemcpyRow, |row| OnDevice::Copies(row.kind), |row| Class::of_copy(row.kind))
+            }
+            table if table == &tables::UVM => {
+                let row = UvmRow::from_batch(rows, i);
+                let Some(ns) = row.duration_ns.filter(|_| matches!(row.kind, 1 | 2 | 8)) else { return };
+                let device = row.dst_device.or(row.src_device).unwrap_or(0);
+                let kind = Kind::Device(device, OnDevice::Migration);
+                self.add(process, kind, Class::Migration, row.start_ns, row.start_ns.saturating_add(ns));
+            }
+            table if table == &tables::API => {
+                let row = ApiRow::from_batch(rows, i);
+                let Some(ns) = row.duration_ns else { return };
+                self.add(process, Kind::Calls(row.tid), Class::Call, row.start_ns, row.start_ns.saturating_add(ns));
+            }
+            _ => {
+                let row = RangeRow::from_batch(rows, i);
+                let offset_ns = self.frames.offset_ns(process);
+                let original = |ns: i64| ns.saturating_sub(offset_ns);
+                let valid =
+                    row.end_ns.is_none_or(|end| valid_duration(original(row.start_ns), original(end)).is_some());
+                // Marks have no length. A range that is open at the end lasts to the end.
+                if valid && row.style != 2 {
+                    let end_ns = row.end_ns.unwrap_or(i64::MAX);
+                    self.add(process, Kind::Ranges(row.tid), Class::Range, row.start_ns, end_ns);
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, process: u32, kind: Kind, class: Class, start_ns: i64, end_ns: i64) {
+        let Columns { first_ns, last_ns, .. } = *self.columns;
+        // Something without length counts where it stands; the last moment of the window is part of it.
+        if end_ns < first_ns || start_ns > last_ns {
+            return;
+        }
+        let mut key = (process, kind);
+        if self.rows.len() >= MOST_ROWS && !self.rows.contains_key(&key) {
+            key.1 = match kind {
+                Kind::Ranges(_) | Kind::Calls(_) => Kind::OtherThreads,
+                Kind::Device(device, OnDevice::Stream(..)) => Kind::Device(device, OnDevice::OtherStreams),
+                // There are few of these.
+                kind => kind,
+            };
+        }
+        self.rows.entry(key).or_default().add(self.columns, class, start_ns, end_ns);
+    }
+}

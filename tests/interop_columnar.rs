@@ -1,0 +1,48 @@
+//! DuckDB, pandas, Polars and pyarrow open what `export` writes as Parquet, Arrow and CSV, and see the same rows.
+
+mod common;
+
+use common::build::{Story, native};
+use common::tools::python;
+use common::{TempFolder, gpuprof};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+#[test]
+fn the_libraries_people_use_read_tables_and_timelines() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop");
+    let test = "interop_columnar::the_libraries_people_use_read_tables_and_timelines";
+    let Some(python) = python(test, "columnar", &here.join("columnar-requirements.txt")) else { return };
+    let folder = TempFolder::new("interop-columnar");
+    let story = Story { rank: Some((3, 8)), ..Story::sample(5_000).with_ranges() };
+    let trace = folder.argument("trace.gpuprof", &native(&story));
+    let out = |name: &str| folder.path().join(name).to_str().expect("a path").to_owned();
+    let (parquet, arrow, parts, csv) = (out("parquet"), out("arrow"), out("parts"), out("timeline.csv"));
+    gpuprof(&["export", "-q", "-F", "parquet", &trace, "-o", &parquet]);
+    gpuprof(&["export", "-q", "-F", "arrow", &trace, "-o", &arrow]);
+    gpuprof(&["export", "-q", "-F", "parquet", &trace, "-o", &parts, "--option", "partition=host,rank"]);
+    gpuprof(&["export", "-q", &trace, "-o", &csv]);
+    let output = Command::new(python)
+        .arg(here.join("columnar.py"))
+        .args([&parquet, &arrow, &parts, &csv])
+        .output()
+        .expect("Python");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let seen: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let seen = seen.as_object().expect("an object");
+    let names: BTreeSet<&[u8]> = story.kernels.iter().map(|kernel| kernel.name.mangled.as_slice()).collect();
+    let total: i64 = story.kernels.iter().map(|kernel| kernel.end - kernel.start).sum();
+    let expected = serde_json::json!({"rows": story.kernels.len(), "total_ns": total, "names": names.len()});
+    assert_eq!(seen.len(), 10);
+    for (reader, what) in seen.iter().filter(|(reader, _)| *reader != "parquet") {
+        assert_eq!(*what, expected, "{reader}");
+    }
+    let file = &seen["parquet"];
+    let expected = serde_json::json!({
+        "compression": "ZSTD", "has_statistics": true, "least_start": true, "sorted": true,
+        "unit_of_start": "ns", "clock": "unix",
+    });
+    assert_eq!(*file, expected);
+}
