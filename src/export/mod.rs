@@ -4,6 +4,7 @@
 //! An exporter gets open traces ([`Context`]) and a place to write to ([`Destination`]). It reads rows through
 //! [`Frames::in_order`] in bounded memory, and says in [`Exporter::keeps`] what its format can hold.
 
+pub mod chrome;
 pub mod columnar;
 pub mod database;
 pub mod destination;
@@ -11,10 +12,13 @@ pub mod flamegraph;
 pub mod flat;
 pub mod folded;
 pub mod folder;
+pub mod lanes;
 pub mod lossy;
 pub mod native;
 pub mod nsys_sqlite;
 pub mod nvprof_db;
+pub mod perfetto;
+pub mod slices;
 pub mod speedscope;
 pub mod text;
 pub mod texts;
@@ -35,6 +39,8 @@ pub static EXPORTERS: &[&Exporter] = &[
     &columnar::PARQUET,
     &columnar::ARROW,
     &native::GPUPROF,
+    &chrome::CHROME,
+    &perfetto::PERFETTO,
     &nsys_sqlite::EXPORTER,
     &nvprof_db::EXPORTER,
     &speedscope::SPEEDSCOPE,

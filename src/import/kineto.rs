@@ -13,6 +13,9 @@ mod header;
 mod index;
 mod notes;
 mod number;
+mod own;
+mod own_list;
+mod own_rows;
 mod people;
 mod rows;
 mod sniff;
@@ -95,6 +98,9 @@ fn conclude(path: &Path, walked: Walked, failure: Option<Failure>, sink: &mut Si
         return Err(notes::no_events(path, end, failure));
     }
     let is_kineto = tallies.kineto > 0 || header.schema.is_some();
+    if let Some(own) = &header.own {
+        notes::exported(path, sink, own);
+    }
     sink.origin = if is_kineto { header.origin() } else { "Chrome trace".to_owned() };
     notes::end(path, sink, &tallies, end, failure, rest);
     notes::events(path, sink, &tallies, processes);

@@ -10,7 +10,9 @@ use super::tally::Tallies;
 use super::tape::{Tape, Value};
 use super::text::unescape;
 use crate::trace::sink::{Detail, Need, ProcessInfo, ProcessIx, Sink, valid_duration};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use trace_format::columns::Batch;
+use trace_format::schema::TableSpec;
 use trace_format::tables::{self, DeviceRow, ThreadRow};
 
 /// Which rows the caller wants.
@@ -23,6 +25,10 @@ pub struct Wanted {
     sync: bool,
     overhead: bool,
     range: bool,
+    /// Operators, annotations and Python functions among the ranges.
+    pub operators: bool,
+    /// All tables, by themselves.
+    pub tables: Vec<&'static TableSpec>,
     /// Not only calls, but where they were called from.
     pub external: bool,
     /// Everything about a row, not only what sums need.
@@ -49,6 +55,12 @@ pub struct Converter<'c, 's> {
     pub last_context: Option<(u32, u32)>,
     /// The shape that is nothing but a name, by name id; 0 is none, else one more than the shape's id.
     pub plain_shapes: Vec<u32>,
+    /// In our own traces: the processes by ordinal.
+    pub own_processes: Vec<ProcessIx>,
+    /// In our own traces: shapes by the ids they were written with.
+    pub own_shapes: HashMap<u32, u32>,
+    /// In our own traces: rows that are written whole, by process ordinal and table.
+    pub own_batches: BTreeMap<(usize, u16), Batch>,
 }
 
 impl<'c, 's> Converter<'c, 's> {
@@ -62,7 +74,9 @@ impl<'c, 's> Converter<'c, 's> {
             api: need.wants(&tables::API),
             sync: need.wants(&tables::SYNC),
             overhead: need.wants(&tables::OVERHEAD),
-            range: need.wants(&tables::RANGE) && need.operators,
+            range: need.wants(&tables::RANGE),
+            operators: need.operators,
+            tables: need.tables.clone(),
             external: need.wants(&tables::EXTERNAL),
             full: need.detail == Detail::Full,
         };
@@ -77,11 +91,28 @@ impl<'c, 's> Converter<'c, 's> {
             contexts: BTreeSet::new(),
             last_context: None,
             plain_shapes: Vec::new(),
+            own_processes: Vec::new(),
+            own_shapes: HashMap::new(),
+            own_batches: BTreeMap::new(),
         }
     }
 
     /// Completes the process. Returns how many processes' API calls the file mixes.
     pub fn finish(&mut self) -> usize {
+        if let Some(own) = self.header.own.take() {
+            for (index, process) in self.own_processes.iter().zip(&own.processes) {
+                self.sink.processes[index.0].info = ProcessInfo {
+                    pid: process.pid,
+                    rank: process.rank,
+                    world_size: process.world_size,
+                    host: None,
+                    unix_offset_ns: process.offset_ns,
+                };
+            }
+            self.header.own = Some(own);
+            self.own_finish();
+            return 1;
+        }
         for device in std::mem::take(&mut self.header.devices) {
             let name_id = self.sink.name(&device.name);
             self.sink.push(self.process, DeviceRow { name_id, ..device.row });
@@ -104,13 +135,17 @@ impl<'c, 's> Converter<'c, 's> {
         self.pids.with_calls()
     }
 
-    fn makes(&self, category: Category) -> bool {
+    /// Whether rows of a category are wanted.
+    pub fn makes(&self, category: Category) -> bool {
         match category {
             Category::Kernel => self.wanted.kernel,
             Category::Memcpy => self.wanted.memcpy,
             Category::Memset => self.wanted.memset,
             Category::Runtime | Category::Driver => self.wanted.api || self.wanted.external,
-            Category::Operator | Category::Annotation | Category::Python => self.wanted.range,
+            Category::Operator | Category::Annotation | Category::Python => {
+                // Ranges of the program are annotations in our own traces, and not operators.
+                self.wanted.range && (self.wanted.operators || self.header.own.is_some())
+            }
             Category::Sync => self.wanted.sync,
             Category::Overhead => self.wanted.overhead,
             Category::Other => false,
@@ -161,10 +196,23 @@ impl Visitor for Converter<'_, '_> {
 
     fn header(&mut self, key: &[u8], value: Value, tape: Tape) {
         self.header.set(key, value, tape);
+        if key == b"gpuprof" && self.own_processes.is_empty() && self.tallies.events == 0 {
+            let count = self.header.own.as_ref().map_or(0, |own| own.processes.len());
+            self.own_processes.push(self.process);
+            for _ in 1..count {
+                self.own_processes.push(self.sink.process(ProcessInfo::default()));
+            }
+        } else if key == b"gpuprof" {
+            // Behind its events it comes too late to explain them.
+            self.header.own = None;
+        }
     }
 
     fn event(&mut self, event: &Event, tape: Tape, offset: u64) {
         self.tallies.events += 1;
+        if self.header.own.is_some() {
+            return self.own_event(event, tape, offset);
+        }
         if !event.is(b'X') {
             match event.phase {
                 Value::Text(b"M") => self.metadata(event, tape),

@@ -2,6 +2,7 @@
 //! people add holds environments, host names and access tokens.
 
 use super::number::{id, integer};
+use super::own::Own;
 use super::tape::{Tape, Value};
 use super::text::unescape;
 use trace_format::tables::DeviceRow;
@@ -23,6 +24,8 @@ pub struct Header {
     pub world_size: Option<u32>,
     /// The devices.
     pub devices: Vec<Device>,
+    /// What gpuprof itself wrote, if it did.
+    pub own: Option<Own>,
     /// Whether this is a speedscope file, which is no trace of events.
     pub speedscope: bool,
 }
@@ -49,6 +52,7 @@ impl Header {
                 | b"deviceProperties"
                 | b"computeProperties"
                 | b"$schema"
+                | b"gpuprof"
         )
     }
 
@@ -59,6 +63,7 @@ impl Header {
             (b"cupti_version", _) => self.cupti = integer(value),
             (b"hip_runtime_version", _) => self.hip = integer(value),
             (b"baseTimeNanoseconds", _) => self.base_ns = integer(value),
+            (b"gpuprof", Value::Nested(open)) => self.own = Own::read(tape, open),
             (b"$schema", Value::Text(url)) => self.speedscope = url.windows(10).any(|w| w == b"speedscope"),
             (b"distributedInfo", Value::Nested(open)) => {
                 for (key, value) in tape.fields(open) {
@@ -80,6 +85,10 @@ impl Header {
 
     /// What wrote the file, as far as it says.
     pub fn origin(&self) -> String {
+        if let Some(own) = &self.own {
+            let origins: Vec<_> = own.origins.iter().map(|origin| String::from_utf8_lossy(origin)).collect();
+            return format!("Chrome trace exported by gpuprof from: {}", origins.join("; "));
+        }
         let schema = self.schema.map_or("no schema version".to_owned(), |v| format!("schema {v}"));
         let library = match (self.cupti, self.hip) {
             (Some(version), _) => format!(", CUPTI {version}"),

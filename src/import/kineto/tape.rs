@@ -67,6 +67,35 @@ impl<'t> Tape<'t> {
         })
     }
 
+    /// The values of the array whose opening bracket is token `open`, as far as they are there.
+    pub fn values(self, open: usize) -> Vec<Value<'t>> {
+        let mut values = Vec::new();
+        let Some(&start) = self.tokens.get(open) else { return values };
+        let mut from = start as usize + 1;
+        let mut at = open + 1;
+        while let Some(&token) = self.tokens.get(at) {
+            let token = token as usize;
+            let bare = self.text[from..token].split(|&b| b == b',').map(<[u8]>::trim_ascii);
+            values.extend(bare.filter(|text| !text.is_empty()).map(Value::Bare));
+            let last = match self.text[token] {
+                b'"' => {
+                    let Some(&close) = self.tokens.get(at + 1) else { break };
+                    values.push(Value::Text(&self.text[token + 1..close as usize]));
+                    at + 1
+                }
+                b'{' | b'[' => {
+                    let Some(after) = self.after(at) else { break };
+                    values.push(Value::Nested(at));
+                    after - 1
+                }
+                _ => break,
+            };
+            from = self.tokens[last] as usize + 1;
+            at = last + 1;
+        }
+        values
+    }
+
     /// What is written inside the brackets of the array or object `open`, e.g. `1, 2, 3`.
     pub fn inner(&self, open: usize) -> &'t [u8] {
         let end = self.after(open).map_or(self.text.len(), |after| self.tokens[after - 1] as usize);
@@ -209,6 +238,24 @@ mod tests {
         assert_eq!(fields_of(r#"{"a":}"#), []);
         assert_eq!(fields_of(r#"{[1]}"#), []);
         assert_eq!(fields_of(r#"{"a":1,"b":"#), pairs(&[("a", "1")]));
+    }
+
+    #[test]
+    fn values_of_every_kind_are_in_order() {
+        let text = br#"["x", 1 ,null,[3,"]"] , {"a":1},2,"",true]"#;
+        let mut indexer = Indexer::default();
+        indexer.index(text, 0, true);
+        let tape = Tape { text, tokens: indexer.tokens() };
+        let values = tape.values(0);
+        let bare = |text: &'static str| Value::Bare(text.as_bytes());
+        let [a, b] = [values[3], values[4]].map(|value| match value {
+            Value::Nested(open) => tape.inner(open),
+            _ => b"",
+        });
+        assert_eq!((a, b), (&br#"3,"]""#[..], &br#""a":1"#[..]));
+        let ends = [values[0], values[1], values[2], values[5], values[6], values[7]];
+        assert_eq!(ends, [Value::Text(b"x"), bare("1"), bare("null"), bare("2"), Value::Text(b""), bare("true")]);
+        assert_eq!(values.len(), 8);
     }
 
     #[test]

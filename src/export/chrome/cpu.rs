@@ -1,0 +1,136 @@
+//! Events of the program: calls, ranges and the profiler's overhead; and rows that Kineto has no events for.
+
+use super::event::{Calls, Events, Overheads, Ranges, number};
+use super::json;
+use super::own::{self, Own};
+use super::prepared::begin;
+use crate::export::slices::place::Slot;
+use crate::export::slices::view::column;
+use crate::export::slices::words::{UNKNOWN_OVERHEAD, described, overhead_word};
+use crate::trace::ordered::Piece;
+use trace_format::columns::Batch;
+use trace_format::tables;
+
+impl Events<'_> {
+    /// A call.
+    pub fn call(&self, out: &mut Vec<u8>, piece: &Piece, columns: &Calls, slot: &Slot, i: usize) {
+        let name = columns.name_id.get(i).unwrap_or(0);
+        let domain = columns.domain.get(i).unwrap_or(0);
+        let correlation = columns.correlation.get(i).unwrap_or(0);
+        self.begin(out, slot, if domain == 1 { b"cuda_driver" } else { b"cuda_runtime" });
+        self.prepared.call(out, name);
+        self.external_id(out, piece.process, correlation);
+        number(out, b"\"cbid\":", columns.cbid.get(i).filter(|&id| id != 0));
+        Events::correlation(out, correlation);
+        let mut own = Own::new(out);
+        self.prepared.call_suffix(&mut own, name);
+        self.own_times(&mut own, piece, slot, columns.duration_ns.get(i));
+        self.own_thread(&mut own, slot, columns.tid.get(i));
+        own.number("domain", Some(domain).filter(|&domain| domain > 1));
+        own.number("result", columns.result.get(i));
+        own.end();
+        self.arrow(out, piece, slot, correlation, true);
+    }
+
+    /// The thread, where the track has another number.
+    fn own_thread(&self, own: &mut Own, slot: &Slot, tid: Option<u32>) {
+        match tid {
+            Some(tid) if tid == self.head(slot).tid => {}
+            Some(tid) => own.number("tid", Some(tid)),
+            None => own.key("tid").extend_from_slice(b"null"),
+        }
+    }
+
+    /// Overhead of the profiler or the driver.
+    pub fn overhead(&self, out: &mut Vec<u8>, piece: &Piece, columns: &Overheads, slot: &Slot, i: usize) {
+        let kind = columns.kind.get(i).unwrap_or(0);
+        let word = overhead_word(kind);
+        self.begin(out, slot, b"overhead");
+        begin(out, word.unwrap_or(UNKNOWN_OVERHEAD));
+        let mut own = Own::new(out);
+        self.own_times(&mut own, piece, slot, columns.duration_ns.get(i));
+        self.own_thread(&mut own, slot, columns.tid.get(i));
+        own.number("kind", Some(kind).filter(|&kind| word.is_none() && kind != 0));
+        own.number("correlation", columns.correlation.get(i).map(|c| c as i64));
+        own.end();
+    }
+
+    /// A range or mark.
+    pub fn range(&self, out: &mut Vec<u8>, piece: &Piece, columns: &Ranges, slot: &Slot, i: usize) {
+        let name = columns.name_id.get(i).unwrap_or(0);
+        let style = columns.style.get(i).unwrap_or(0);
+        let id = columns.range_id.get(i).unwrap_or(0);
+        let category: &[u8] = match style {
+            3 => b"cpu_op",
+            5 => b"python_function",
+            _ => b"user_annotation",
+        };
+        self.begin(out, slot, category);
+        self.prepared.text(out, name);
+        let has_external_id = matches!(style, 3 | 4);
+        number(out, b"\"External id\":", Some(id as i64).filter(|&id| has_external_id && id != 0));
+        let mut own = Own::new(out);
+        self.prepared.exact_name(&mut own, name);
+        own.number("style", Some(style).filter(|style| !matches!(style, 3..=5)));
+        let duration = columns.end_ns.get(i).map(|end| end.saturating_sub(slot.start_ns));
+        self.own_times(&mut own, piece, slot, duration);
+        self.own_thread(&mut own, slot, columns.tid.get(i));
+        own.number("range_id", Some(id as i64).filter(|&id| !has_external_id && id != 0));
+        if let Some(domain) = columns.domain_id.get(i) {
+            json::exact(own.key("domain_id"), self.context.frames.names.get(domain));
+        }
+        own.number("category", columns.category.get(i));
+        own.number("color", columns.color.get(i));
+        own.number("payload_i64", columns.payload_i64.get(i));
+        if let Some(payload) = columns.payload_f64.get(i) {
+            json::float(own.key("payload_f64"), payload);
+        }
+        own.end();
+    }
+
+    /// A row of any other table, which comes back by its columns.
+    pub fn other(&self, out: &mut Vec<u8>, piece: &Piece, rows: &Batch, slot: &Slot, i: usize) {
+        if rows.table == &tables::SAMPLE {
+            return self.sample(out, rows, slot, i);
+        }
+        let (category, name) = described(rows, i);
+        self.begin(out, slot, category);
+        begin(out, &name);
+        out.extend_from_slice(&self.head(slot).place);
+        let code = |name| column::<u64>(rows, name).get(i);
+        Events::correlation(out, code("correlation").unwrap_or(0));
+        number(out, b"\"bytes\":", column::<i64>(rows, "bytes").get(i));
+        number(out, b"\"graph id\":", column::<u32>(rows, "graph_id").get(i));
+        let mut own = Own::new(out);
+        if self.several_processes {
+            own.number("process", Some(piece.process));
+        }
+        json::string(own.key("table"), rows.table.name.as_bytes());
+        own::row(own.key("row"), &self.context.frames.names, rows, i);
+        own.end();
+        self.arrow(out, piece, slot, code("correlation").unwrap_or(0), false);
+    }
+}
+
+impl Events<'_> {
+    /// A measurement, as a counter. It comes back from the list of rows.
+    fn sample(&self, out: &mut Vec<u8>, rows: &Batch, slot: &Slot, i: usize) {
+        let metric = column::<u32>(rows, "metric_id").get(i).unwrap_or(0);
+        let value = column::<f64>(rows, "value").get(i).filter(|value| value.is_finite());
+        if let Some(value) = value {
+            self.counter(out, slot, self.context.labels.text(metric), |out| json::float(out, value));
+        }
+    }
+
+    /// The value of a counter from now on.
+    pub fn counter(&self, out: &mut Vec<u8>, slot: &Slot, name: &str, value: impl FnOnce(&mut Vec<u8>)) {
+        out.extend_from_slice(b",\n{\"ph\":\"C\",\"name\":");
+        json::string(out, name.as_bytes());
+        out.push(b',');
+        out.extend_from_slice(&self.head(slot).ids);
+        json::microseconds(out, self.relative(slot.start_ns));
+        out.extend_from_slice(b",\"args\":{\"value\":");
+        value(out);
+        out.extend_from_slice(b"}}");
+    }
+}

@@ -1,0 +1,155 @@
+//! Events of the GPU: kernels, copies, fills and synchronisations.
+
+use super::event::{Copies, Events, Fills, Kernels, Syncs, number};
+use super::json;
+use super::own::Own;
+use super::prepared::begin;
+use crate::cupti::operation::memory_kind;
+use crate::export::slices::place::Slot;
+use crate::export::slices::view::Col;
+use crate::export::slices::words::{UNKNOWN_SYNC, copy_word, sync_word};
+use crate::trace::ordered::Piece;
+
+/// Memory kinds that have a name of their own.
+fn has_name(kind: u32) -> bool {
+    kind <= 7
+}
+
+impl Events<'_> {
+    /// A kernel.
+    pub fn kernel(&self, out: &mut Vec<u8>, piece: &Piece, columns: &Kernels, slot: &Slot, i: usize) {
+        let shape = columns.shape_id.get(i).unwrap_or(0);
+        let correlation = columns.correlation.get(i).unwrap_or(0);
+        self.begin(out, slot, b"kernel");
+        self.prepared.kernel(out, shape);
+        self.work(out, piece, slot, correlation, (columns.graph_id, columns.graph_node_id), i);
+        let mut own = Own::new(out);
+        own.number("shape_id", Some(shape));
+        self.own_times(&mut own, piece, slot, columns.duration_ns.get(i));
+        own_node(&mut own, columns.graph_node_id.get(i));
+        own.number("queued_ns", columns.queued_ns.get(i));
+        own.number("submitted_ns", columns.submitted_ns.get(i));
+        own.number("channel", columns.channel.get(i));
+        own.number("priority", columns.priority.get(i));
+        own.number("flags", columns.flags.get(i));
+        own.end();
+        self.arrow(out, piece, slot, correlation, false);
+    }
+
+    /// What all work of a GPU has.
+    fn work(
+        &self,
+        out: &mut Vec<u8>,
+        piece: &Piece,
+        slot: &Slot,
+        correlation: u64,
+        (graph_id, node): (Col<u32>, Col<u64>),
+        i: usize,
+    ) {
+        self.external_id(out, piece.process, correlation);
+        out.extend_from_slice(&self.head(slot).place);
+        Events::correlation(out, correlation);
+        number(out, b"\"graph id\":", graph_id.get(i));
+        if let Some(node) = node.get(i) {
+            out.extend_from_slice(b"\"graph node id\":");
+            json::unsigned(out, node);
+            out.push(b',');
+        }
+    }
+
+    /// Bytes, and bytes per nanosecond, which are gigabytes per second.
+    fn bytes(out: &mut Vec<u8>, bytes: i64, duration_ns: Option<i64>) {
+        number(out, b"\"bytes\":", Some(bytes));
+        if let (0.., Some(duration @ 1..)) = (bytes, duration_ns) {
+            out.extend_from_slice(b"\"memory bandwidth (GB/s)\":");
+            let thousandths = i128::from(bytes) * 1000 / i128::from(duration);
+            json::microseconds(out, i64::try_from(thousandths).unwrap_or(i64::MAX));
+            out.push(b',');
+        }
+    }
+
+    /// A copy.
+    pub fn copy(&self, out: &mut Vec<u8>, piece: &Piece, columns: &Copies, slot: &Slot, i: usize) {
+        let [kind, src, dst] = [columns.kind, columns.src_kind, columns.dst_kind].map(|c| c.get(i).unwrap_or(0));
+        let correlation = columns.correlation.get(i).unwrap_or(0);
+        let duration = columns.duration_ns.get(i);
+        let (word, is_exact) = copy_word(kind);
+        self.begin(out, slot, b"gpu_memcpy");
+        out.extend_from_slice(b",\"name\":\"Memcpy ");
+        out.extend_from_slice(word.as_bytes());
+        out.extend_from_slice(b" (");
+        out.extend_from_slice(memory_kind(src).as_bytes());
+        out.extend_from_slice(b" -> ");
+        out.extend_from_slice(memory_kind(dst).as_bytes());
+        out.extend_from_slice(b")\",\"args\":{");
+        self.work(out, piece, slot, correlation, (columns.graph_id, columns.graph_node_id), i);
+        Events::bytes(out, columns.bytes.get(i).unwrap_or(0), duration);
+        let mut own = Own::new(out);
+        self.own_times(&mut own, piece, slot, duration);
+        own_node(&mut own, columns.graph_node_id.get(i));
+        own.number("kind", Some(kind).filter(|_| !is_exact));
+        own.number("src_kind", Some(src).filter(|&kind| !has_name(kind)));
+        own.number("dst_kind", Some(dst).filter(|&kind| !has_name(kind)));
+        own.number("src_device", columns.src_device.get(i));
+        own.number("dst_device", columns.dst_device.get(i));
+        own.number("src_context", columns.src_context.get(i));
+        own.number("dst_context", columns.dst_context.get(i));
+        own.number("flags", columns.flags.get(i));
+        own.number("channel", columns.channel.get(i));
+        own.end();
+        self.arrow(out, piece, slot, correlation, false);
+    }
+
+    /// A fill.
+    pub fn fill(&self, out: &mut Vec<u8>, piece: &Piece, columns: &Fills, slot: &Slot, i: usize) {
+        let kind = columns.mem_kind.get(i).unwrap_or(0);
+        let correlation = columns.correlation.get(i).unwrap_or(0);
+        let duration = columns.duration_ns.get(i);
+        self.begin(out, slot, b"gpu_memset");
+        out.extend_from_slice(b",\"name\":\"Memset (");
+        out.extend_from_slice(memory_kind(kind).as_bytes());
+        out.extend_from_slice(b")\",\"args\":{");
+        self.work(out, piece, slot, correlation, (columns.graph_id, columns.graph_node_id), i);
+        Events::bytes(out, columns.bytes.get(i).unwrap_or(0), duration);
+        let mut own = Own::new(out);
+        self.own_times(&mut own, piece, slot, duration);
+        own_node(&mut own, columns.graph_node_id.get(i));
+        own.number("value", columns.value.get(i).filter(|&value| value != 0));
+        own.number("mem_kind", Some(kind).filter(|&kind| !has_name(kind)));
+        own.number("flags", columns.flags.get(i));
+        own.end();
+        self.arrow(out, piece, slot, correlation, false);
+    }
+
+    /// A synchronisation.
+    pub fn sync(&self, out: &mut Vec<u8>, piece: &Piece, columns: &Syncs, slot: &Slot, i: usize) {
+        let kind = columns.kind.get(i).unwrap_or(0);
+        let word = sync_word(kind);
+        self.begin(out, slot, b"cuda_sync");
+        begin(out, word.unwrap_or(UNKNOWN_SYNC));
+        out.extend_from_slice(&self.head(slot).place);
+        Events::correlation(out, columns.correlation.get(i).unwrap_or(0));
+        let event = columns.event.get(i);
+        number(out, b"\"wait_on_cuda_event_id\":", event);
+        let mut own = Own::new(out);
+        self.own_times(&mut own, piece, slot, columns.duration_ns.get(i));
+        own.number("kind", Some(kind).filter(|&kind| word.is_none() && kind != 0));
+        // Kineto's -1 for none is CUPTI's largest id.
+        let is_none = |value: Option<u32>| value == Some(u32::MAX);
+        match columns.context.get(i) {
+            None => own.key("context").extend_from_slice(b"null"),
+            context => own.number("context", context.filter(|_| is_none(context))),
+        }
+        own.number("stream", columns.stream.get(i).filter(|&v| is_none(Some(v))));
+        own.number("event", event.filter(|&v| is_none(Some(v))));
+        own.number("result", columns.result.get(i));
+        own.end();
+    }
+}
+
+/// A node's id, where it is more than a signed number holds.
+fn own_node(own: &mut Own, node: Option<u64>) {
+    if let Some(node) = node.filter(|&node| i64::try_from(node).is_err()) {
+        json::unsigned(own.key("graph_node_id"), node);
+    }
+}

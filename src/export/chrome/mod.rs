@@ -1,0 +1,96 @@
+//! Chrome trace event JSON as the PyTorch profiler (Kineto) writes it: for Perfetto's and Chrome's viewers, for HTA,
+//! and for whatever else reads traces of PyTorch.
+//!
+//! Rows come in order of time ([`Frames::in_order`](crate::trace::frames::Frames::in_order)), get their place
+//! ([`slices`](super::slices)), and become text on all threads. What Kineto's events have no field for stands in one
+//! argument of its own ([`own`]), which our reader of such traces understands, so that nothing is lost on the way
+//! there and back.
+
+mod cpu;
+mod event;
+mod gpu;
+mod head;
+mod json;
+mod output;
+mod own;
+mod prepared;
+mod who;
+mod writer;
+
+use self::output::Output;
+use self::writer::Writer;
+use super::slices::links::Links;
+use super::slices::naming::Naming;
+use super::slices::people::People;
+use super::slices::place::Placing;
+use super::{Columns, Context, Destination, Exporter, Keeps, Shape};
+use crate::error::Result;
+use crate::trace::sink::Need;
+use trace_format::schema::TableSpec;
+use trace_format::tables;
+
+/// Chrome trace event JSON.
+pub static CHROME: Exporter = Exporter {
+    name: "chrome",
+    extension: "json",
+    doc: "Chrome trace JSON as the PyTorch profiler writes it: Perfetto, chrome://tracing, HTA",
+    shape: Shape::Stream,
+    need: Need::all,
+    options: &[(
+        "flows",
+        "yes: arrows from calls to the work they caused; they nearly double the file (default: no)",
+    )],
+    keeps: KEEPS,
+    write,
+};
+
+const fn all(table: &'static str, note: &'static str) -> Keeps {
+    Keeps { table, columns: Columns::All, note }
+}
+
+const KEEPS: &[Keeps] = &[
+    all("shape", "those that a kernel has"),
+    all("device", ""),
+    all("context", ""),
+    all("stream", ""),
+    all("thread", ""),
+    all("kernel", "a slice shorter than 1 ns is drawn 1 ns long; what was recorded stands in its arguments"),
+    all("memcpy", ""),
+    all("memset", ""),
+    all("api", "other readers get names without version suffix"),
+    all("sync", ""),
+    all("overhead", ""),
+    all("graph", "our reader alone understands it"),
+    all("memory", "our reader alone understands it; others see a counter"),
+    all("uvm", "our reader alone understands it"),
+    all("event", "our reader alone understands it"),
+    all("external", "other readers get operators' ids, as `External id`, if there are at most a million"),
+    all("jit", "our reader alone understands it"),
+    all("openacc", "our reader alone understands it"),
+    all("openmp", "our reader alone understands it"),
+    all("range", "other readers see no domain, colour or payload"),
+    all("sample", "other readers see counters"),
+];
+
+/// Rows that are written as rows alone.
+static LISTED: &[&TableSpec] = &[&tables::EXTERNAL, &tables::SAMPLE];
+
+fn write(context: &Context, destination: &mut Destination) -> Result<()> {
+    let links = match context.options.flag("flows", false)? {
+        true => Some(Links::find(context.frames, context.filter)?),
+        false => None,
+    };
+    let mut output = Output::new(destination.stream()?, context.options.gzip);
+    let mut defining = Vec::new();
+    let people = People::read(context, |chunk| {
+        defining
+            .extend(chunk.order.iter().map(|&(piece, row)| (chunk.pieces[piece as usize].clone(), row as usize)));
+        Ok(())
+    })?;
+    let mut naming = Naming::new(context.labels, &people);
+    let mut writer = Writer::new(context, &mut naming, Placing::new(&people, links), defining)?;
+    context.frames.in_order(super::slices::DRAWN, context.filter, |chunk| writer.chunk(chunk, &mut output))?;
+    writer.rest(&mut output)?;
+    context.frames.in_order(LISTED, context.filter, |chunk| writer.listed(chunk, &mut output))?;
+    writer.finish(&mut output)
+}

@@ -1,0 +1,181 @@
+//! Parts of events that repeat: what a name or a launch shape becomes is written once and copied millions of times.
+
+use super::json;
+use super::own::Own;
+use crate::analysis::labels::Labels;
+use hashbrown::HashMap;
+use std::sync::OnceLock;
+use trace_format::tables::ShapeRow;
+
+/// Launch shapes up to which prepared text is kept. More of them repeat too seldom to be worth their memory.
+const SHAPES: usize = 100_000;
+
+/// External ids that events name, at most: each takes memory until the end. All of them are written as rows.
+const EXTERNAL_IDS: u64 = 1_000_000;
+
+/// What CUPTI calls the ids that PyTorch pushes for its operators.
+const PYTORCH_OPERATOR: u32 = 3;
+
+type Slots = Vec<OnceLock<Box<[u8]>>>;
+
+/// Prepared text, and what events need to know about the rest of the trace.
+pub struct Prepared<'a> {
+    labels: &'a Labels<'a>,
+    shapes: Slots,
+    texts: Slots,
+    calls: Slots,
+    call_names: Slots,
+    /// Streaming multiprocessors, if all devices have the same number.
+    pub multiprocessors: Option<i64>,
+    /// Operators' ids by process and correlation id.
+    pub external_ids: HashMap<(u32, u64), u64>,
+}
+
+fn slots(count: usize) -> Slots {
+    (0..count).map(|_| OnceLock::new()).collect()
+}
+
+/// Whether a trace has few enough external ids for events to name them.
+pub fn keeps_external_ids(rows: u64) -> bool {
+    rows <= EXTERNAL_IDS
+}
+
+/// Whether an external id is an operator's.
+pub fn is_operator(external_kind: u32) -> bool {
+    external_kind == PYTORCH_OPERATOR
+}
+
+impl<'a> Prepared<'a> {
+    /// Nothing prepared yet.
+    pub fn new(labels: &'a Labels<'a>) -> Self {
+        let names = labels.frames().names.len();
+        let shapes = labels.frames().shapes.all().len();
+        Prepared {
+            labels,
+            shapes: slots(if shapes <= SHAPES { shapes } else { 0 }),
+            texts: slots(names),
+            calls: slots(names),
+            call_names: slots(names),
+            multiprocessors: None,
+            external_ids: HashMap::new(),
+        }
+    }
+
+    fn copy(out: &mut Vec<u8>, slots: &Slots, at: u32, make: impl Fn(&mut Vec<u8>)) {
+        let Some(slot) = slots.get(at as usize) else { return make(out) };
+        out.extend_from_slice(slot.get_or_init(|| {
+            let mut text = Vec::new();
+            make(&mut text);
+            text.into()
+        }));
+    }
+
+    /// Name and launch size of a kernel, and the beginning of its arguments.
+    pub fn kernel(&self, out: &mut Vec<u8>, shape: u32) {
+        Self::copy(out, &self.shapes, shape, |out| {
+            begin(out, self.labels.kernel(shape));
+            if let Some(row) = self.labels.shape(shape) {
+                self.launch(out, row);
+            }
+        });
+    }
+
+    fn launch(&self, out: &mut Vec<u8>, row: &ShapeRow) {
+        let mut number = |key: &[u8], value: Option<i64>| {
+            if let Some(value) = value {
+                out.extend_from_slice(key);
+                json::signed(out, value);
+                out.push(b',');
+            }
+        };
+        number(b"\"registers per thread\":", row.registers);
+        let memory = match (row.static_smem_bytes, row.dynamic_smem_bytes) {
+            (None, None) => None,
+            (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
+        };
+        number(b"\"shared memory\":", memory);
+        let [grid, block] =
+            [[row.grid_x, row.grid_y, row.grid_z], [row.block_x, row.block_y, row.block_z]].map(triple);
+        if let (Some(grid), Some(block), Some(sms @ 1..)) = (grid, block, self.multiprocessors) {
+            let product = |v: [i64; 3]| v.iter().map(|&n| i128::from(n)).fold(1i128, i128::saturating_mul);
+            // Thousandths, so that they can be written as microseconds are.
+            let blocks = product(grid).saturating_mul(1000) / i128::from(sms);
+            let warps = blocks.saturating_mul(product(block)) / 32;
+            for (key, value) in [(&b"\"blocks per SM\":"[..], blocks), (b"\"warps per SM\":", warps)] {
+                out.extend_from_slice(key);
+                json::microseconds(out, i64::try_from(value).unwrap_or(i64::MAX));
+                out.push(b',');
+            }
+        }
+        for (key, values) in [(&b"\"grid\":["[..], grid), (b"\"block\":[", block)] {
+            let Some([x, y, z]) = values else { continue };
+            out.extend_from_slice(key);
+            json::signed(out, x);
+            out.push(b',');
+            json::signed(out, y);
+            out.push(b',');
+            json::signed(out, z);
+            out.extend_from_slice(b"],");
+        }
+    }
+
+    /// The name of a range, and the beginning of its arguments.
+    pub fn text(&self, out: &mut Vec<u8>, name: u32) {
+        Self::copy(out, &self.texts, name, |out| begin(out, self.labels.text(name)));
+    }
+
+    /// The name of a call without its version, and the beginning of its arguments.
+    pub fn call(&self, out: &mut Vec<u8>, name: u32) {
+        Self::copy(out, &self.calls, name, |out| begin(out, self.labels.api(name)));
+    }
+
+    /// What [`Prepared::call`] leaves out of the name.
+    pub fn call_suffix(&self, own: &mut Own, name: u32) {
+        let make = || {
+            let mut text = Vec::new();
+            name_beside(&mut text, self.labels.api(name), self.labels.frames().names.get(name));
+            text.into()
+        };
+        match self.call_names.get(name as usize) {
+            Some(slot) => own.prepared(slot.get_or_init(make)),
+            None => own.prepared(&make()),
+        }
+    }
+
+    /// The exact name of a range, if JSON cannot hold it.
+    pub fn exact_name(&self, own: &mut Own, name: u32) {
+        let bytes = self.labels.frames().names.get(name);
+        if std::str::from_utf8(bytes).is_err() {
+            json::exact(own.key("name_id"), bytes);
+        }
+    }
+}
+
+/// Writes what a reader needs beside the printed name to get the recorded one.
+fn name_beside(out: &mut Vec<u8>, printed: &str, recorded: &[u8]) {
+    match std::str::from_utf8(recorded).ok().and_then(|text| text.strip_prefix(printed)) {
+        Some("") => {}
+        Some(suffix) => {
+            out.extend_from_slice(b"\"suffix\":");
+            json::string(out, suffix.as_bytes());
+        }
+        None => {
+            out.extend_from_slice(b"\"name_id\":");
+            json::exact(out, recorded);
+        }
+    }
+}
+
+/// A name, and the beginning of the arguments.
+pub fn begin(out: &mut Vec<u8>, name: &str) {
+    out.extend_from_slice(b",\"name\":");
+    json::string(out, name.as_bytes());
+    out.extend_from_slice(b",\"args\":{");
+}
+
+fn triple(values: [Option<i64>; 3]) -> Option<[i64; 3]> {
+    match values {
+        [Some(x), Some(y), Some(z)] => Some([x, y, z]),
+        _ => None,
+    }
+}

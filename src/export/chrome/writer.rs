@@ -1,0 +1,274 @@
+//! Puts the document together: header, events, lists of rows.
+
+use super::event::{Events, View};
+use super::head;
+use super::json;
+use super::output::Output;
+use super::own;
+use super::prepared::{self, Prepared};
+use super::who::{self, Who};
+use crate::error::Result;
+use crate::export::Context;
+use crate::export::slices::line::Form;
+use crate::export::slices::naming::Naming;
+use crate::export::slices::place::{Placed, Placing};
+use crate::export::slices::view::column;
+use crate::trace::ordered::{Chunk, Piece};
+use hashbrown::HashMap;
+use rayon::prelude::*;
+use std::sync::Arc;
+use trace_format::columns::Batch;
+use trace_format::schema::{Row, RowBuilder};
+use trace_format::tables::shape::ShapeBuilder;
+use trace_format::tables::{self, DeviceRow, ExternalRow};
+
+/// Rows that one thread makes text of at a time.
+const PART_ROWS: usize = 8192;
+
+/// About how long an event is.
+const EVENT_BYTES: usize = 320;
+
+/// How long a list of rows gets before another one begins: readers hold an event in memory as a whole.
+const LIST_BYTES: usize = 100_000;
+
+/// `CUpti_ActivityMemoryKind` of a device's memory.
+const DEVICE_MEMORY: u32 = 3;
+
+/// Writes a document.
+pub struct Writer<'a, 'n> {
+    context: &'a Context<'a>,
+    prepared: Prepared<'a>,
+    who: Who<'a, 'n>,
+    placing: Placing<'a>,
+    /// Rows that define devices, contexts, streams and threads.
+    defining: Vec<(Arc<Piece>, usize)>,
+    /// Once the header is written: the time that is written as 0.
+    zero_ns: Option<i64>,
+    /// Shapes that have been written.
+    shapes: Vec<bool>,
+    /// Bytes allocated by process and device.
+    allocated: HashMap<(u32, u32), i64>,
+}
+
+impl<'a, 'n> Writer<'a, 'n> {
+    /// A document of which nothing is written yet.
+    ///
+    /// # Errors
+    /// A part of a file that cannot be read.
+    pub fn new(
+        context: &'a Context<'a>,
+        naming: &'n mut Naming<'a>,
+        placing: Placing<'a>,
+        defining: Vec<(Arc<Piece>, usize)>,
+    ) -> Result<Self> {
+        let mut prepared = Prepared::new(context.labels);
+        prepared.external_ids = external_ids(context)?;
+        let shapes = vec![false; context.frames.shapes.all().len()];
+        let who = Who::new(naming);
+        Ok(Writer { context, prepared, who, placing, defining, zero_ns: None, shapes, allocated: HashMap::new() })
+    }
+
+    /// Writes the next rows.
+    ///
+    /// # Errors
+    /// The output cannot be written.
+    pub fn chunk(&mut self, chunk: &Chunk, output: &mut Output) -> Result<()> {
+        let placed = self.placing.place(chunk);
+        self.placed(&placed, output)
+    }
+
+    /// Writes the rows that waited for others.
+    ///
+    /// # Errors
+    /// The output cannot be written.
+    pub fn rest(&mut self, output: &mut Output) -> Result<()> {
+        let placed = self.placing.rest();
+        self.placed(&placed, output)
+    }
+
+    fn placed(&mut self, placed: &Placed, output: &mut Output) -> Result<()> {
+        if placed.slots.is_empty() {
+            return Ok(());
+        }
+        let zero_ns = self.begin(placed, output)?;
+        let mut text = Vec::new();
+        for track in placed.new_tracks.clone() {
+            self.who.open(&self.placing.tracks[track], &mut text);
+        }
+        let views: Vec<View> = placed.pieces.iter().map(|piece| View::of(piece)).collect();
+        self.new_shapes(placed, &views, &mut text);
+        let events = Events {
+            context: self.context,
+            prepared: &self.prepared,
+            zero_ns,
+            heads: &self.who.heads,
+            several_processes: self.context.frames.processes.len() > 1,
+        };
+        count_memory(&mut self.allocated, &events, placed, &mut text);
+        output.text(text)?;
+        let packing = output.packing();
+        let parts: Vec<Result<Vec<u8>>> = placed
+            .slots
+            .par_chunks(PART_ROWS)
+            .map(|slots| {
+                let mut out = Vec::with_capacity(slots.len() * EVENT_BYTES);
+                for slot in slots {
+                    let piece = slot.piece as usize;
+                    events.write(&mut out, &placed.pieces[piece], &views[piece], slot);
+                }
+                packing(out)
+            })
+            .collect();
+        parts.into_iter().try_for_each(|part| output.write(&part?))
+    }
+
+    /// Writes the header, unless that is done. The first row is the earliest; times are counted from its microsecond.
+    fn begin(&mut self, placed: &Placed, output: &mut Output) -> Result<i64> {
+        if let Some(zero_ns) = self.zero_ns {
+            return Ok(zero_ns);
+        }
+        let first = placed.slots.iter().find(|slot| slot.form != Form::Timeless);
+        let zero_ns = first.map_or(0, |slot| slot.start_ns.div_euclid(1000).saturating_mul(1000));
+        self.zero_ns = Some(zero_ns);
+        let devices: Vec<(u32, DeviceRow)> = self
+            .defining
+            .iter()
+            .filter(|(piece, _)| piece.table() == &tables::DEVICE)
+            .map(|(piece, i)| (piece.process, DeviceRow::from_batch(&piece.rows, *i)))
+            .collect();
+        self.prepared.multiprocessors = common(devices.iter().map(|(_, device)| device.multiprocessors));
+        let mut header = Vec::new();
+        head::write(&mut header, self.context.labels, &self.who, &devices, zero_ns);
+        let mut text = Vec::new();
+        self.who.describe_processes(&mut text);
+        if text.is_empty() {
+            who::describe(&mut text, "gpuprof_rows", 0, 0, |_| {});
+        }
+        let defining = std::mem::take(&mut self.defining);
+        for same in defining.chunk_by(|(a, _), (b, _)| Arc::ptr_eq(a, b)) {
+            let rows: Vec<usize> = same.iter().map(|(_, i)| *i).collect();
+            self.list(&mut text, same[0].0.process, &same[0].0.rows, &rows);
+        }
+        // Every event begins with the comma behind the one before.
+        header.extend_from_slice(text.strip_prefix(b",").unwrap_or(&text));
+        output.text(header)?;
+        Ok(zero_ns)
+    }
+
+    /// Writes those launch shapes that occur for the first time.
+    fn new_shapes(&mut self, placed: &Placed, views: &[View], out: &mut Vec<u8>) {
+        let mut new = ShapeBuilder::default();
+        for slot in &placed.slots {
+            let View::Kernels(columns) = &views[slot.piece as usize] else { continue };
+            let Some(id) = columns.shape_id.get(slot.row as usize) else { continue };
+            if let Some(written) = self.shapes.get_mut(id as usize)
+                && !std::mem::replace(written, true)
+                && let Some(shape) = self.context.frames.shapes.get(id)
+            {
+                new.push(shape.clone());
+            }
+        }
+        if !new.is_empty() {
+            let batch = new.take();
+            let rows: Vec<usize> = (0..batch.rows).collect();
+            self.list(out, 0, &batch, &rows);
+        }
+    }
+
+    /// Writes rows as events that viewers pass over.
+    fn list(&self, out: &mut Vec<u8>, process: u32, batch: &Batch, rows: &[usize]) {
+        let mut rows = rows.iter().peekable();
+        while rows.peek().is_some() {
+            who::describe(out, "gpuprof_rows", self.who.pid(process), 0, |out| {
+                out.extend_from_slice(b"\"gpuprof\":{\"process\":");
+                json::unsigned(out, process.into());
+                out.extend_from_slice(b",\"table\":");
+                json::string(out, batch.table.name.as_bytes());
+                out.extend_from_slice(b",\"rows\":[");
+                let begin = out.len();
+                while out.len() - begin < LIST_BYTES
+                    && let Some(&i) = rows.next()
+                {
+                    if out.len() > begin {
+                        out.push(b',');
+                    }
+                    own::row(out, &self.context.frames.names, batch, i);
+                }
+                out.extend_from_slice(b"]}");
+            });
+        }
+    }
+
+    /// Writes rows that are not drawn.
+    ///
+    /// # Errors
+    /// The output cannot be written.
+    pub fn listed(&mut self, chunk: &Chunk, output: &mut Output) -> Result<()> {
+        self.begin(&Placed::default(), output)?;
+        // Rows of many tables and processes alternate in time; in lists their order means nothing.
+        let mut by_piece: Vec<Vec<usize>> = vec![Vec::new(); chunk.pieces.len()];
+        for &(piece, row) in &chunk.order {
+            by_piece[piece as usize].push(row as usize);
+        }
+        let mut text = Vec::new();
+        for (piece, rows) in chunk.pieces.iter().zip(by_piece) {
+            self.list(&mut text, piece.process, &piece.rows, &rows);
+        }
+        output.text(text)
+    }
+
+    /// Ends the document.
+    ///
+    /// # Errors
+    /// The output cannot be written.
+    pub fn finish(&mut self, output: &mut Output) -> Result<()> {
+        self.begin(&Placed::default(), output)?;
+        output.text(b"\n]}\n".to_vec())
+    }
+}
+
+/// Writes how much memory of each device is allocated whenever that changes.
+fn count_memory(allocated: &mut HashMap<(u32, u32), i64>, events: &Events, placed: &Placed, out: &mut Vec<u8>) {
+    for slot in &placed.slots {
+        let piece = &placed.pieces[slot.piece as usize];
+        if piece.table() != &tables::MEMORY {
+            continue;
+        }
+        let i = slot.row as usize;
+        let number = |name| column::<u32>(&piece.rows, name).get(i).unwrap_or(0);
+        let bytes = column::<i64>(&piece.rows, "bytes").get(i).unwrap_or(0);
+        let change = match number("operation") {
+            1 => bytes,
+            2 => bytes.saturating_neg(),
+            _ => 0,
+        };
+        if number("mem_kind") == DEVICE_MEMORY && change != 0 {
+            let sum = allocated.entry((piece.process, number("device"))).or_default();
+            *sum = sum.saturating_add(change);
+            events.counter(out, slot, "allocated bytes", |out| json::signed(out, *sum));
+        }
+    }
+}
+
+/// The one value that all have.
+fn common<T: Copy + PartialEq>(mut values: impl Iterator<Item = Option<T>>) -> Option<T> {
+    let first = values.next()??;
+    values.all(|value| value == Some(first)).then_some(first)
+}
+
+/// Operators' ids by correlation id, unless there are too many to keep.
+fn external_ids(context: &Context) -> Result<HashMap<(u32, u64), u64>> {
+    let mut ids = HashMap::new();
+    if prepared::keeps_external_ids(context.frames.rows(&tables::EXTERNAL)) {
+        context.frames.in_order(&[&tables::EXTERNAL], context.filter, |chunk| {
+            for (piece, i) in chunk.iter() {
+                let row = ExternalRow::from_batch(&piece.rows, i);
+                if prepared::is_operator(row.external_kind) {
+                    ids.insert((piece.process, row.correlation), row.external_id);
+                }
+            }
+            Ok(())
+        })?;
+    }
+    Ok(ids)
+}

@@ -1,0 +1,253 @@
+//! One item, one packet.
+
+use super::items::{Item, What};
+use super::names::{Columns, category_iid};
+use super::schema::{argument, event, packet, stage};
+use super::wire;
+use super::writer::packet;
+use crate::export::Context;
+use crate::export::slices::links;
+use crate::export::slices::place::{Placed, Slot};
+use crate::trace::ordered::Piece;
+use std::sync::OnceLock;
+use trace_format::columns::{Batch, Values};
+use trace_format::schema::Unit;
+use trace_format::tables;
+
+/// Launch shapes up to which their arguments are prepared once and kept.
+const SHAPES: usize = 100_000;
+
+/// Writes packets.
+pub struct Events<'e> {
+    /// The traces.
+    pub context: &'e Context<'e>,
+    /// What every packet begins with.
+    pub prefix: &'e [u8],
+    /// What is taken from all times, so that none is negative.
+    pub shift_ns: i64,
+    /// Tracks of slices.
+    pub slices: &'e [u64],
+    /// Tracks of counters.
+    pub counters: &'e [u64],
+    /// Arguments of launch shapes.
+    pub shapes: &'e [OnceLock<Box<[u8]>>],
+    /// Whether work is written as stages of a GPU too.
+    pub stages: bool,
+    /// Whether arrows are written.
+    pub flows: bool,
+}
+
+/// Room for prepared arguments.
+pub fn room_for_shapes(count: usize) -> Vec<OnceLock<Box<[u8]>>> {
+    (0..if count <= SHAPES { count } else { 0 }).map(|_| OnceLock::new()).collect()
+}
+
+impl Events<'_> {
+    /// Writes an item.
+    pub fn write(&self, out: &mut Vec<u8>, placed: &Placed, columns: &[Columns], item: &Item) {
+        let time = item.at_ns.saturating_sub(self.shift_ns).max(0) as u64;
+        let counter = |number: u32| self.counters.get(number as usize).copied().unwrap_or(0);
+        match item.what {
+            What::End(track) => self.event(out, time, 2, track, |_| {}),
+            What::Count(number, value) => {
+                self.event(out, time, 4, counter(number), |out| wire::signed(out, event::COUNTER_VALUE, value));
+            }
+            What::Measure(number, value) => {
+                self.event(out, time, 4, counter(number), |out| {
+                    wire::double(out, event::DOUBLE_COUNTER_VALUE, value);
+                });
+            }
+            What::Begin(slot, name) | What::Moment(slot, name) => {
+                let slot = &placed.slots[slot as usize];
+                let piece = &placed.pieces[slot.piece as usize];
+                let columns = &columns[slot.piece as usize];
+                let is_begin = matches!(item.what, What::Begin(..));
+                let track = self.slices.get(slot.track as usize).copied().unwrap_or(0);
+                self.event(out, time, if is_begin { 1 } else { 3 }, track, |out| {
+                    wire::unsigned(out, event::NAME, name);
+                    wire::unsigned(out, event::CATEGORY, category(&piece.rows, columns, slot.row as usize));
+                    self.details(out, piece, columns, slot);
+                });
+                if self.stages && is_begin {
+                    self.stage(out, piece, columns, slot, (time, name));
+                }
+            }
+        }
+    }
+
+    fn event(&self, out: &mut Vec<u8>, time: u64, kind: u64, track: u64, rest: impl FnOnce(&mut Vec<u8>)) {
+        packet(out, self.prefix, Some(time), |out| {
+            wire::message(out, packet::TRACK_EVENT, |out| {
+                wire::unsigned(out, event::TYPE, kind);
+                wire::unsigned(out, event::TRACK, track);
+                rest(out);
+            });
+        });
+    }
+
+    /// Arrow and arguments.
+    fn details(&self, out: &mut Vec<u8>, piece: &Piece, columns: &Columns, slot: &Slot) {
+        let i = slot.row as usize;
+        let rows = &piece.rows;
+        let correlation = columns.correlation.get(i).filter(|&c| c != 0);
+        if slot.is_linked && self.flows {
+            wire::fixed64(out, event::FLOW, links::arrow(piece.process, correlation.unwrap_or(0)));
+        }
+        match rows.table.name {
+            "kernel" => self.launch(out, columns.shape_id.get(i).unwrap_or(0)),
+            "memcpy" | "memset" => annotate(out, argument("bytes"), columns.bytes.get(i)),
+            "api" => annotate(out, argument("result"), columns.result.get(i).filter(|&r| r != 0)),
+            "range" => {
+                let text = |id| self.context.labels.text(id);
+                if let Some(domain) = columns.domain_id.get(i) {
+                    annotate_text(out, argument("domain"), text(domain));
+                }
+                annotate(out, argument("category"), columns.category.get(i));
+                annotate(out, argument("payload"), columns.payload_i64.get(i));
+                if let Some(payload) = columns.payload_f64.get(i) {
+                    wire::message(out, event::ANNOTATION, |out| {
+                        wire::unsigned(out, 1, argument("payload"));
+                        wire::double(out, 5, payload);
+                    });
+                }
+            }
+            "sync" => annotate(out, argument("event"), columns.event.get(i)),
+            "overhead" => {}
+            _ => return self.all_columns(out, rows, i),
+        }
+        annotate_id(out, argument("correlation"), correlation);
+        annotate(out, argument("graph"), columns.graph_id.get(i));
+        annotate_id(out, argument("graph node"), columns.graph_node_id.get(i));
+    }
+
+    /// What a kernel was launched with.
+    fn launch(&self, out: &mut Vec<u8>, shape: u32) {
+        match self.shapes.get(shape as usize) {
+            Some(slot) => out.extend_from_slice(slot.get_or_init(|| {
+                let mut text = Vec::new();
+                self.launch_arguments(&mut text, shape);
+                text.into()
+            })),
+            None => self.launch_arguments(out, shape),
+        }
+    }
+
+    fn launch_arguments(&self, out: &mut Vec<u8>, shape: u32) {
+        let Some(row) = self.context.frames.shapes.get(shape) else { return };
+        let triples = [
+            ("grid", [row.grid_x, row.grid_y, row.grid_z]),
+            ("block", [row.block_x, row.block_y, row.block_z]),
+            ("cluster", [row.cluster_x, row.cluster_y, row.cluster_z]),
+        ];
+        for (name, triple) in triples {
+            if let [Some(x), Some(y), Some(z)] = triple {
+                annotate_text(out, argument(name), &format!("{x} {y} {z}"));
+            }
+        }
+        annotate(out, argument("registers per thread"), row.registers);
+        annotate(out, argument("static shared memory (bytes)"), row.static_smem_bytes);
+        annotate(out, argument("dynamic shared memory (bytes)"), row.dynamic_smem_bytes);
+    }
+
+    /// Every column of a row, under its name in the registry.
+    fn all_columns(&self, out: &mut Vec<u8>, rows: &Batch, i: usize) {
+        let times = ["start_ns", "duration_ns", "end_ns"];
+        for (spec, column) in rows.table.columns.iter().zip(&rows.columns) {
+            if column.is_null(i) || times.contains(&spec.name) {
+                continue;
+            }
+            wire::message(out, event::ANNOTATION, |out| {
+                wire::string(out, 10, spec.name);
+                match &column.values {
+                    Values::U32(v) if spec.unit == Unit::Name => {
+                        wire::string(out, 6, self.context.labels.text(v[i]))
+                    }
+                    Values::U32(v) => wire::unsigned(out, 3, v[i].into()),
+                    Values::U64(v) => wire::unsigned(out, 3, v[i]),
+                    Values::I64(v) => wire::signed(out, 4, v[i]),
+                    Values::F64(v) => wire::double(out, 5, v[i]),
+                    Values::Bool(v) => wire::unsigned(out, 2, v[i].into()),
+                    Values::Bytes(v) => wire::string(out, 6, &String::from_utf8_lossy(v.get(i))),
+                }
+            });
+        }
+    }
+
+    /// The same work as a stage of a GPU.
+    fn stage(&self, out: &mut Vec<u8>, piece: &Piece, columns: &Columns, slot: &Slot, (time, name): (u64, u64)) {
+        let Some(number) = stage_of(piece) else { return };
+        let i = slot.row as usize;
+        packet(out, self.prefix, Some(time), |out| {
+            wire::message(out, packet::GPU_RENDER_STAGE_EVENT, |out| {
+                wire::unsigned(out, stage::ID, columns.correlation.get(i).unwrap_or(0));
+                wire::signed(out, stage::DURATION, slot.end_ns.saturating_sub(slot.start_ns));
+                wire::unsigned(out, stage::GPU, columns.device.get(i).unwrap_or(0).into());
+                wire::unsigned(out, stage::CONTEXT, queue_iid(slot.track));
+                wire::unsigned(out, stage::QUEUE, queue_iid(slot.track));
+                wire::unsigned(out, stage::STAGE, number);
+                wire::unsigned(out, stage::NAME, name);
+            });
+        });
+    }
+}
+
+/// Stages by number, from 1.
+pub static STAGES: &[&str] = &["kernel", "copy", "fill"];
+
+fn stage_of(piece: &Piece) -> Option<u64> {
+    let tables = [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET];
+    tables.iter().position(|table| *table == piece.table()).map(|at| at as u64 + 1)
+}
+
+/// The number of the hardware queue that a track stands for.
+pub fn queue_iid(track: u32) -> u64 {
+    u64::from(track) + STAGES.len() as u64 + 1
+}
+
+fn category(rows: &Batch, columns: &Columns, i: usize) -> u64 {
+    category_iid(match rows.table.name {
+        "kernel" => "kernel",
+        "memcpy" => "gpu_memcpy",
+        "memset" => "gpu_memset",
+        // Column `domain` of calls: 1 is the driver.
+        "api" => match crate::export::slices::view::column::<u32>(rows, "domain").get(i) {
+            Some(1) => "cuda_driver",
+            _ => "cuda_runtime",
+        },
+        "range" => match columns.style.get(i) {
+            Some(3) => "cpu_op",
+            Some(5) => "python_function",
+            _ => "user_annotation",
+        },
+        "sync" => "cuda_sync",
+        "graph" => "cuda_graph",
+        "uvm" => "unified_memory",
+        "event" => "cuda_event",
+        other => other,
+    })
+}
+
+fn annotate(out: &mut Vec<u8>, name: u64, value: Option<impl Into<i64>>) {
+    if let Some(value) = value {
+        wire::message(out, event::ANNOTATION, |out| {
+            wire::unsigned(out, 1, name);
+            wire::signed(out, 4, value.into());
+        });
+    }
+}
+
+fn annotate_id(out: &mut Vec<u8>, name: u64, value: Option<u64>) {
+    if let Some(value) = value {
+        wire::message(out, event::ANNOTATION, |out| {
+            wire::unsigned(out, 1, name);
+            wire::unsigned(out, 3, value);
+        });
+    }
+}
+
+fn annotate_text(out: &mut Vec<u8>, name: u64, value: &str) {
+    wire::message(out, event::ANNOTATION, |out| {
+        wire::unsigned(out, 1, name);
+        wire::string(out, 6, value);
+    });
+}

@@ -1,0 +1,164 @@
+//! Names are written once and referred to by number from then on.
+
+use super::schema::interned;
+use super::wire;
+use crate::analysis::labels::Labels;
+use crate::export::slices::view::view;
+use crate::export::slices::words::described;
+use hashbrown::HashMap;
+use trace_format::columns::Batch;
+
+view! {
+    /// The columns that names and arguments are made of, of whatever table.
+    Columns {
+        duration_ns: i64,
+        shape_id: u32,
+        name_id: u32,
+        device: u32,
+        kind: u32,
+        src_kind: u32,
+        dst_kind: u32,
+        mem_kind: u32,
+        operation: u32,
+        graph_id: u32,
+        graph_node_id: u64,
+        event: u32,
+        correlation: u64,
+        bytes: i64,
+        result: u32,
+        style: u32,
+        domain_id: u32,
+        category: u32,
+        payload_i64: i64,
+        payload_f64: f64,
+        metric_id: u32,
+        value: f64,
+    }
+}
+
+/// The categories; the number of each is its position, counted from 1.
+pub static CATEGORIES: &[&str] = &[
+    "kernel",
+    "gpu_memcpy",
+    "gpu_memset",
+    "cuda_runtime",
+    "cuda_driver",
+    "cuda_sync",
+    "overhead",
+    "cpu_op",
+    "user_annotation",
+    "python_function",
+    "cuda_graph",
+    "unified_memory",
+    "memory",
+    "cuda_event",
+    "jit",
+    "openacc",
+    "openmp",
+    "other",
+];
+
+/// The number of a category.
+pub fn category_iid(category: &str) -> u64 {
+    CATEGORIES.iter().position(|c| *c == category).unwrap_or(CATEGORIES.len() - 1) as u64 + 1
+}
+
+/// Kinds of names that come from the table of names, each with numbers of its own.
+#[derive(Clone, Copy)]
+enum Source {
+    Kernel,
+    Call,
+    Text,
+}
+
+/// Numbers below this stand for nothing; 0 is invalid in Perfetto.
+const FIRST: u64 = 4;
+
+/// Gives names numbers.
+pub struct Names<'a> {
+    labels: &'a Labels<'a>,
+    /// Which names have been written, by source and name id.
+    written: [Vec<bool>; 3],
+    /// Names made of codes, by table and codes.
+    coded: HashMap<(u16, u32, u32), u64>,
+    /// Entries not yet written.
+    new: Vec<u8>,
+}
+
+impl<'a> Names<'a> {
+    /// No names yet.
+    pub fn new(labels: &'a Labels<'a>) -> Self {
+        let written = [0; 3].map(|_| vec![false; labels.frames().names.len()]);
+        Names { labels, written, coded: HashMap::new(), new: Vec::new() }
+    }
+
+    /// The number of the name of row `i`.
+    pub fn of(&mut self, rows: &Batch, columns: &Columns, i: usize) -> u64 {
+        let labels = self.labels;
+        match rows.table.name {
+            "kernel" => {
+                let shape = columns.shape_id.get(i).unwrap_or(0);
+                match labels.shape(shape) {
+                    Some(row) if row.name_id != 0 => {
+                        self.number(Source::Kernel, row.name_id, || labels.kernel(shape))
+                    }
+                    Some(row) => {
+                        let id = row.demangled_id.unwrap_or(0);
+                        self.number(Source::Text, id, || labels.text(id))
+                    }
+                    None => self.number(Source::Text, 0, || ""),
+                }
+            }
+            "api" => {
+                let id = columns.name_id.get(i).unwrap_or(0);
+                self.number(Source::Call, id, || labels.api(id))
+            }
+            "range" => {
+                let id = columns.name_id.get(i).unwrap_or(0);
+                self.number(Source::Text, id, || labels.text(id))
+            }
+            _ => self.coded(rows, columns, i),
+        }
+    }
+
+    fn number(&mut self, source: Source, id: u32, text: impl FnOnce() -> &'a str) -> u64 {
+        let number = u64::from(id) * 4 + source as u64 + FIRST;
+        if let Some(written) = self.written[source as usize].get_mut(id as usize)
+            && !std::mem::replace(written, true)
+        {
+            entry(&mut self.new, interned::NAME, number, text());
+        }
+        number
+    }
+
+    fn coded(&mut self, rows: &Batch, columns: &Columns, i: usize) -> u64 {
+        let code = |column: super::super::slices::view::Col<u32>| column.get(i).unwrap_or(0);
+        let codes = match rows.table.name {
+            "memcpy" => (code(columns.kind), code(columns.src_kind) << 16 | code(columns.dst_kind) & 0xffff),
+            "memset" => (code(columns.mem_kind), 0),
+            "graph" => (code(columns.graph_id), 0),
+            "memory" => (code(columns.operation), 0),
+            "event" => (code(columns.event), 0),
+            _ => (code(columns.kind), 0),
+        };
+        let next = self.coded.len() as u64 * 4 + 3 + FIRST;
+        let new = &mut self.new;
+        *self.coded.entry((rows.table.id, codes.0, codes.1)).or_insert_with(|| {
+            entry(new, interned::NAME, next, &described(rows, i).1);
+            next
+        })
+    }
+
+    /// What has to be written before the numbers given out since are used.
+    pub fn take_new(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.new)
+    }
+}
+
+/// An entry of interned data.
+pub fn entry(out: &mut Vec<u8>, field: u32, iid: u64, name: &str) {
+    wire::message(out, field, |out| {
+        wire::unsigned(out, 1, iid);
+        wire::string(out, 2, name);
+    });
+}

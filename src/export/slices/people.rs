@@ -1,0 +1,64 @@
+//! What a trace says about its threads, streams and contexts before anything happens in them.
+
+use super::view::column;
+use crate::error::Result;
+use crate::export::Context;
+use crate::trace::ordered::Chunk;
+use hashbrown::HashMap;
+use trace_format::schema::TableSpec;
+use trace_format::tables;
+
+/// The tables that define threads, streams, contexts and devices.
+pub static DEFINING: &[&TableSpec] = &[&tables::DEVICE, &tables::CONTEXT, &tables::STREAM, &tables::THREAD];
+
+/// Names and places by process.
+#[derive(Default, Debug)]
+pub struct People {
+    /// Name ids by process and thread.
+    threads: HashMap<(u32, u32), u32>,
+    /// Name ids by process, context and stream.
+    streams: HashMap<(u32, u32, u32), u32>,
+    /// Devices by process and context.
+    contexts: HashMap<(u32, u32), u32>,
+}
+
+impl People {
+    /// Reads them; `each` sees the rows as well.
+    ///
+    /// # Errors
+    /// A part of a file that cannot be read, or what `each` returns.
+    pub fn read(context: &Context, mut each: impl FnMut(&Chunk) -> Result<()>) -> Result<People> {
+        let mut people = People::default();
+        context.frames.in_order(DEFINING, context.filter, |chunk| {
+            for (piece, i) in chunk.iter() {
+                let number = |name| column::<u32>(&piece.rows, name).get(i);
+                let process = piece.process;
+                let (context, name) = (number("context"), number("name_id"));
+                if let (Some(tid), Some(name)) = (number("tid"), name) {
+                    people.threads.insert((process, tid), name);
+                } else if let (Some(context), Some(stream), Some(name)) = (context, number("stream"), name) {
+                    people.streams.insert((process, context, stream), name);
+                } else if let (Some(context), Some(device)) = (context, number("device")) {
+                    people.contexts.insert((process, context), device);
+                }
+            }
+            each(chunk)
+        })?;
+        Ok(people)
+    }
+
+    /// The device of a context; 0 where nobody says.
+    pub fn device_of(&self, process: u32, context: u32) -> u32 {
+        self.contexts.get(&(process, context)).copied().unwrap_or(0)
+    }
+
+    /// The name id of a thread, if it has a name.
+    pub fn thread_name_id(&self, process: u32, tid: u32) -> Option<u32> {
+        self.threads.get(&(process, tid)).copied().filter(|&id| id != 0)
+    }
+
+    /// The name id of a stream, if the program gave it a name.
+    pub fn stream_name_id(&self, process: u32, context: u32, stream: u32) -> Option<u32> {
+        self.streams.get(&(process, context, stream)).copied().filter(|&id| id != 0)
+    }
+}

@@ -1,0 +1,312 @@
+//! Gives every row its line and lane.
+
+use super::line::{Form, Line};
+use super::links::Links;
+use super::people::People;
+use super::view::view;
+use crate::export::lanes::Lanes;
+use crate::trace::ordered::{Chunk, Piece};
+use hashbrown::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+use trace_format::schema::TableSpec;
+use trace_format::tables;
+
+/// A lane of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Track {
+    /// The line.
+    pub line: Line,
+    /// The lane, 0 first.
+    pub lane: u32,
+}
+
+/// A row that has its place.
+#[derive(Clone, Copy, Debug)]
+pub struct Slot {
+    /// Index into [`Placed::pieces`].
+    pub piece: u32,
+    /// Row in it.
+    pub row: u32,
+    /// Index into [`Placing::tracks`].
+    pub track: u32,
+    /// How it is drawn.
+    pub form: Form,
+    /// Whether an arrow begins (calls) or ends (work of a GPU) here.
+    pub is_linked: bool,
+    /// Start. Of a [`Form::Timeless`] row: as recorded.
+    pub start_ns: i64,
+    /// End of a slice, later than its start by 1 ns at least, for viewers lose track of slices without length.
+    pub end_ns: i64,
+}
+
+/// Some rows, in order of time; of those that start together the longest first, so that what contains comes before
+/// what is contained.
+#[derive(Default)]
+pub struct Placed {
+    /// Where the rows are.
+    pub pieces: Vec<Arc<Piece>>,
+    /// The rows.
+    pub slots: Vec<Slot>,
+    /// Tracks that were not there before.
+    pub new_tracks: Range<usize>,
+}
+
+struct Lines {
+    lanes: Lanes,
+    /// Tracks by lane.
+    tracks: Vec<u32>,
+}
+
+/// A row whose neighbours with the same start may be still to come.
+struct Carried {
+    piece: Arc<Piece>,
+    row: u32,
+}
+
+/// Rows that wait for others with the same start, at most: a trace whose records all start together is no trace, and
+/// is not to take memory without bounds.
+const WAITING_ROWS: usize = 250_000;
+
+/// Places rows.
+pub struct Placing<'a> {
+    people: &'a People,
+    links: Option<Links>,
+    lines: Vec<Lines>,
+    by_line: HashMap<Line, u32>,
+    /// All lanes so far.
+    pub tracks: Vec<Track>,
+    carried: Vec<Carried>,
+}
+
+view! {
+    /// What decides about a row's place.
+    Columns {
+        start_ns: i64,
+        duration_ns: i64,
+        end_ns: i64,
+        device: u32,
+        context: u32,
+        stream: u32,
+        tid: u32,
+        style: u32,
+        correlation: u64,
+        src_device: u32,
+        dst_device: u32,
+    }
+}
+
+struct Source<'p> {
+    piece: &'p Piece,
+    columns: Columns<'p>,
+    /// The line of the row before, which most rows share.
+    last: Option<(Line, u32)>,
+}
+
+/// A row, its times and form known.
+#[derive(Clone, Copy)]
+struct Timed {
+    piece: u32,
+    row: u32,
+    form: Form,
+    start_ns: i64,
+    end_ns: i64,
+}
+
+impl<'a> Placing<'a> {
+    /// Nothing placed yet.
+    pub fn new(people: &'a People, links: Option<Links>) -> Self {
+        let (lines, by_line, tracks, carried) = Default::default();
+        Placing { people, links, lines, by_line, tracks, carried }
+    }
+
+    /// Places the rows of the next chunk, but for the last ones, which may have to wait.
+    pub fn place(&mut self, chunk: &Chunk) -> Placed {
+        let mut pieces = chunk.pieces.clone();
+        let before = pieces.len() as u32;
+        let carried = std::mem::take(&mut self.carried);
+        let mut order: Vec<(u32, u32)> = Vec::with_capacity(carried.len() + chunk.order.len());
+        for (i, carried) in carried.into_iter().enumerate() {
+            pieces.push(carried.piece);
+            order.push((before + i as u32, carried.row));
+        }
+        order.extend_from_slice(&chunk.order);
+        self.place_rows(pieces, &order, true)
+    }
+
+    /// Places what waited.
+    pub fn rest(&mut self) -> Placed {
+        let carried = std::mem::take(&mut self.carried);
+        let order: Vec<(u32, u32)> = carried.iter().enumerate().map(|(i, c)| (i as u32, c.row)).collect();
+        let pieces = carried.into_iter().map(|c| c.piece).collect();
+        self.place_rows(pieces, &order, false)
+    }
+
+    fn place_rows(&mut self, pieces: Vec<Arc<Piece>>, order: &[(u32, u32)], may_wait: bool) -> Placed {
+        let tracks_before = self.tracks.len();
+        let mut sources: Vec<Source> =
+            pieces.iter().map(|piece| Source { piece, columns: Columns::of(&piece.rows), last: None }).collect();
+        let mut rows: Vec<Timed> =
+            order.iter().map(|&(piece, row)| sources[piece as usize].timed(piece, row)).collect();
+        let wait_from = if may_wait { last_start(&rows) } else { rows.len() };
+        let wait_from = if rows.len() - wait_from > WAITING_ROWS { rows.len() } else { wait_from };
+        let waiting =
+            rows[wait_from..].iter().map(|row| Carried { piece: pieces[row.piece as usize].clone(), row: row.row });
+        let waiting: Vec<Carried> = waiting.collect();
+        rows.truncate(wait_from);
+        longest_first(&mut rows);
+        let mut slots = Vec::with_capacity(rows.len());
+        for row in &rows {
+            slots.push(self.slot(&mut sources[row.piece as usize], row));
+        }
+        drop(sources);
+        self.carried = waiting;
+        Placed { pieces, slots, new_tracks: tracks_before..self.tracks.len() }
+    }
+
+    fn slot(&mut self, source: &mut Source, row: &Timed) -> Slot {
+        let i = row.row as usize;
+        let line = line_of(self.people, source, i);
+        let number = match source.last {
+            Some((last, number)) if last == line => number,
+            _ => self.line(line),
+        };
+        source.last = Some((line, number));
+        let end_ns = match row.form {
+            Form::Slice | Form::Open => row.end_ns.max(row.start_ns.saturating_add(1)),
+            Form::Moment | Form::Timeless => row.end_ns,
+        };
+        let lane = match row.form {
+            Form::Slice | Form::Open => self.lines[number as usize].lanes.place(row.start_ns, end_ns),
+            Form::Moment | Form::Timeless => 0,
+        };
+        let track = self.track(number, line, lane);
+        let is_linked = row.form == Form::Slice && self.is_linked(source, i);
+        Slot { piece: row.piece, row: row.row, track, form: row.form, is_linked, start_ns: row.start_ns, end_ns }
+    }
+
+    fn line(&mut self, line: Line) -> u32 {
+        *self.by_line.entry(line).or_insert_with(|| {
+            self.lines.push(Lines { lanes: Lanes::new(line.nesting()), tracks: Vec::new() });
+            self.lines.len() as u32 - 1
+        })
+    }
+
+    fn track(&mut self, number: u32, line: Line, lane: u32) -> u32 {
+        let known = &mut self.lines[number as usize].tracks;
+        // Lanes are opened one after the other.
+        while known.len() <= lane as usize {
+            known.push(self.tracks.len() as u32);
+            self.tracks.push(Track { line, lane: known.len() as u32 - 1 });
+        }
+        known[lane as usize]
+    }
+
+    fn is_linked(&mut self, source: &Source, i: usize) -> bool {
+        let Some(links) = &mut self.links else { return false };
+        let table = source.piece.table();
+        let correlation = source.columns.correlation.get(i).unwrap_or(0);
+        if table == &tables::API {
+            links.begins(source.piece.process, correlation)
+        } else if is_work(table) {
+            links.ends(source.piece.process, correlation)
+        } else {
+            false
+        }
+    }
+}
+
+/// Whether rows of the table are work that a call causes.
+fn is_work(table: &TableSpec) -> bool {
+    [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH].contains(&table)
+}
+
+impl Source<'_> {
+    /// Times and form of a row.
+    fn timed(&self, piece: u32, row: u32) -> Timed {
+        let i = row as usize;
+        let columns = &self.columns;
+        let timed = |form, start_ns, end_ns| Timed { piece, row, form, start_ns, end_ns };
+        let Some(start_ns) = columns.start_ns.get(i) else { return timed(Form::Timeless, 0, 0) };
+        let table = self.piece.table();
+        if table == &tables::RANGE {
+            return match (columns.style.get(i), columns.end_ns.get(i)) {
+                (Some(2), _) => timed(Form::Moment, start_ns, start_ns),
+                (_, None) => timed(Form::Open, start_ns, i64::MAX),
+                (_, Some(end_ns)) if end_ns < start_ns => timed(Form::Timeless, start_ns, start_ns),
+                (_, Some(end_ns)) => timed(Form::Slice, start_ns, end_ns),
+            };
+        }
+        if table.column_index("duration_ns").is_none() {
+            return timed(Form::Moment, start_ns, start_ns);
+        }
+        match columns.duration_ns.get(i) {
+            Some(duration) if duration >= 0 => timed(Form::Slice, start_ns, start_ns.saturating_add(duration)),
+            // A unified memory event without a duration is a moment, not a mistake.
+            None if table == &tables::UVM => timed(Form::Moment, start_ns, start_ns),
+            _ => timed(Form::Timeless, start_ns, start_ns),
+        }
+    }
+}
+
+/// The line a row belongs to.
+fn line_of(people: &People, source: &Source, i: usize) -> Line {
+    let columns = &source.columns;
+    let process = source.piece.process;
+    let device = || columns.device.get(i).unwrap_or(0);
+    let context = || columns.context.get(i).unwrap_or(0);
+    let stream = || columns.stream.get(i).unwrap_or(0);
+    let thread = |tid| Line::Thread { process, tid };
+    match source.piece.table().name {
+        "kernel" | "memcpy" | "memset" => {
+            Line::Stream { process, device: device(), context: context(), stream: stream() }
+        }
+        "graph" => Line::Graphs { process, device: device(), context: context(), stream: stream() },
+        "event" => {
+            let device = people.device_of(process, context());
+            Line::Stream { process, device, context: context(), stream: stream() }
+        }
+        "sync" => {
+            let device = people.device_of(process, context());
+            Line::Sync { process, device, context: context(), stream: columns.stream.get(i) }
+        }
+        "uvm" => {
+            let device = columns.dst_device.get(i).or(columns.src_device.get(i));
+            Line::UnifiedMemory { process, device }
+        }
+        "memory" => Line::Memory { process, device: device() },
+        "sample" => match columns.device.get(i) {
+            Some(device) => Line::Memory { process, device },
+            None => Line::Overhead { process },
+        },
+        "overhead" => columns.tid.get(i).map_or(Line::Overhead { process }, thread),
+        "range" if columns.style.get(i) == Some(1) => Line::Ranges { process },
+        "jit" => Line::Compiler { process },
+        _ => thread(columns.tid.get(i).unwrap_or(0)),
+    }
+}
+
+/// Where the last rows with one common start begin. Rows without times come after all others and need not wait.
+fn last_start(rows: &[Timed]) -> usize {
+    match rows.last() {
+        Some(last) if last.form != Form::Timeless => {
+            let same =
+                rows.iter().rev().take_while(|row| row.start_ns == last.start_ns && row.form != Form::Timeless);
+            rows.len() - same.count()
+        }
+        _ => rows.len(),
+    }
+}
+
+/// Reverses the order by end within each group of rows that start together, leaving equal rows as they are.
+fn longest_first(rows: &mut [Timed]) {
+    let mut from = 0;
+    while from < rows.len() {
+        let start_ns = rows[from].start_ns;
+        let length = rows[from..].iter().take_while(|row| row.start_ns == start_ns).count();
+        if length > 1 {
+            rows[from..from + length].sort_by_key(|row| std::cmp::Reverse(row.end_ns));
+        }
+        from += length;
+    }
+}

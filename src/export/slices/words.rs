@@ -1,0 +1,93 @@
+//! What slices are called that have no name of their own. The words are Kineto's where it has some, so that its
+//! readers know them.
+
+use super::view::column;
+use crate::cupti::codes::{self, word};
+use crate::cupti::operation::{self, memory_kind};
+use std::borrow::Cow;
+use trace_format::columns::Batch;
+
+/// Kineto's word for a copy, and whether it stands for this kind alone.
+pub fn copy_word(kind: u32) -> (&'static str, bool) {
+    match kind {
+        0 => ("Unknown", true),
+        1 => ("HtoD", true),
+        2 => ("DtoH", true),
+        3 => ("HtoA", true),
+        4 => ("AtoH", true),
+        5 => ("AtoA", true),
+        6 => ("AtoD", true),
+        7 => ("DtoA", true),
+        8 => ("DtoD", true),
+        9 => ("HtoH", true),
+        10 => ("PtoP", true),
+        // Migrations of unified memory as nsys has them.
+        11 => ("HtoD", false),
+        12 => ("DtoH", false),
+        13 => ("DtoD", false),
+        _ => ("Unknown", false),
+    }
+}
+
+/// Kineto's word for a synchronisation.
+pub fn sync_word(kind: u32) -> Option<&'static str> {
+    match kind {
+        1 => Some("Event Sync"),
+        2 => Some("Stream Wait Event"),
+        3 => Some("Stream Sync"),
+        4 => Some("Context Sync"),
+        _ => None,
+    }
+}
+
+/// Kineto's word for an overhead.
+pub fn overhead_word(kind: u32) -> Option<&'static str> {
+    match kind {
+        1 => Some("Driver Compiler"),
+        0x1_0000 => Some("Buffer Flush"),
+        0x2_0000 => Some("Instrumentation"),
+        0x3_0000 => Some("Resource"),
+        0x4_0000 => Some("Runtime Triggered Module Loading"),
+        0x5_0000 => Some("Lazy Function Loading"),
+        0x6_0000 => Some("Command Buffer Full"),
+        0x7_0000 => Some("Activity Buffer Request"),
+        0x8_0000 => Some("UVM Activity Init"),
+        _ => None,
+    }
+}
+
+/// What a synchronisation of an unknown kind is called.
+pub const UNKNOWN_SYNC: &str = "Synchronization";
+
+/// What overhead of an unknown kind is called.
+pub const UNKNOWN_OVERHEAD: &str = "Overhead";
+
+/// Category and name of a row that has no name.
+pub fn described(rows: &Batch, i: usize) -> (&'static [u8], Cow<'static, str>) {
+    let number = |name| column::<u32>(rows, name).get(i).unwrap_or(0);
+    let of = |codes, prefix: &str| match word(codes, number("kind")) {
+        Some(word) => Cow::Owned(format!("{prefix}{word}")),
+        None => Cow::Owned(format!("{prefix}{}", number("kind"))),
+    };
+    match rows.table.name {
+        "memcpy" => {
+            let (word, _) = copy_word(number("kind"));
+            let [from, to] = ["src_kind", "dst_kind"].map(|name| memory_kind(number(name)));
+            (b"gpu_memcpy", Cow::Owned(format!("Memcpy {word} ({from} -> {to})")))
+        }
+        "memset" => (b"gpu_memset", Cow::Owned(format!("Memset ({})", memory_kind(number("mem_kind"))))),
+        "sync" => (b"cuda_sync", sync_word(number("kind")).unwrap_or(UNKNOWN_SYNC).into()),
+        "overhead" => (b"overhead", overhead_word(number("kind")).unwrap_or(UNKNOWN_OVERHEAD).into()),
+        "graph" => (b"cuda_graph", Cow::Owned(format!("CUDA graph {}", number("graph_id")))),
+        "uvm" => (b"unified_memory", of(codes::UVM_COUNTER_KIND, "Unified memory: ")),
+        "memory" => (
+            b"memory",
+            word(codes::MEMORY_OPERATION, number("operation")).unwrap_or("memory pool operation").into(),
+        ),
+        "event" => (b"cuda_event", Cow::Owned(format!("CUDA event {}", number("event")))),
+        "jit" => (b"jit", Cow::Borrowed("just-in-time compilation")),
+        "openacc" => (b"openacc", of(codes::OPENACC_EVENT_KIND, "acc_")),
+        "openmp" => (b"openmp", operation::openmp_name(number("kind")).into()),
+        other => (b"other", other.into()),
+    }
+}

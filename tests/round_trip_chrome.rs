@@ -1,0 +1,386 @@
+//! A trace exported as Chrome JSON and read again is the trace it was: the same reports, and the same rows in every
+//! column.
+
+mod common;
+
+use common::build::*;
+use common::{TempFolder, answer, command, gpuprof, shared};
+use gpuprof::trace::frames::Frames;
+use gpuprof::trace::sink::Need;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use trace_format::tables::*;
+
+const REPORTS: &[&[&str]] = &[
+    &[],
+    &["--print-gpu-trace", "--csv"],
+    &["--print-api-trace"],
+    &["--view", "cuda_kern_exec_sum", "--view", "nvtx_sum", "--format", "csv"],
+];
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a path")
+}
+
+fn report(path: &Path, options: &[&str]) -> (String, i32) {
+    let answer = answer(&mut command(&[&["report", text(path)], options].concat()));
+    (answer.stdout, answer.status)
+}
+
+/// Every row with every column, as text.
+fn rows(path: &Path) -> String {
+    gpuprof(&["export", "-q", "-F", "jsonl", text(path), "-o", "-"]).stdout
+}
+
+fn assert_same(before: &str, after: &str, what: &str) {
+    if before != after {
+        let line = before.lines().zip(after.lines()).find(|(a, b)| a != b);
+        panic!("{what} differs ({} and {} lines): {line:#?}", before.lines().count(), after.lines().count());
+    }
+}
+
+/// Exports with these options, and compares what comes back.
+fn round_trip(original: &Path, copy: &Path, options: &[&str]) {
+    gpuprof(&[&["export", "-q", "-F", "chrome", text(original), "-o", text(copy)], options].concat());
+    let what = format!("{} through {}", original.display(), copy.display());
+    assert_same(&rows(original), &rows(copy), &what);
+    for options in REPORTS {
+        let (before, after) = (report(original, options), report(copy, options));
+        assert_eq!(before.1, after.1, "{what}, {options:?}");
+        assert_same(&before.0, &after.0, &format!("{what}, {options:?}"));
+    }
+    std::fs::remove_file(copy).expect("the copy is there");
+}
+
+#[test]
+fn shared_traces_come_back_whole() {
+    let Some(shared) = shared("round_trip_chrome::shared_traces_come_back_whole") else { return };
+    let folder = TempFolder::new("chrome-shared");
+    let manifest = std::fs::read_to_string(shared.join("data/MANIFEST.tsv")).expect("the manifest");
+    let mut tried = 0;
+    for file in manifest.lines().skip(1).filter_map(|line| line.split('\t').next()) {
+        let is_trace = [".sqlite", ".nvvp", ".json", ".json.gz"].iter().any(|end| file.ends_with(end));
+        let is_known = ["nvprof/", "nsys/", "torch/", "edge/"].iter().any(|start| file.starts_with(start));
+        if is_trace && is_known {
+            // Every other one packed, with arrows.
+            let (name, options): (_, &[&str]) = match tried % 2 {
+                0 => ("copy.json", &[]),
+                _ => ("copy.json.gz", &["--option", "flows=yes"]),
+            };
+            round_trip(&shared.join("data").join(file), &folder.path().join(name), options);
+            tried += 1;
+        }
+    }
+    assert!(tried >= 15, "{tried} files of the manifest are traces");
+}
+
+#[test]
+fn traces_of_every_kind_come_back_whole() {
+    let folder = TempFolder::new("chrome-kinds");
+    let story = Story { rank: Some((3, 8)), ..Story::sample(300).with_ranges() };
+    for (kind, bytes) in every_kind(&story) {
+        let original = folder.file(&format!("original {kind}"), &bytes);
+        round_trip(&original, &folder.path().join("copy.json"), &[]);
+    }
+}
+
+const NAMES: [&[u8]; 8] = [
+    b"</script><script>alert(1)</script>",
+    b"quotes \" \\ and\nlines\r\tand\0\x01\x1f\x7f controls",
+    b"=cmd|' /C calc'!A0",
+    b"not \xff\xfe UTF-8",
+    b"lone \xed\xa0\xbd surrogate",
+    "\u{1f600} é \u{2028} \u{fffd} \u{feff}".as_bytes(),
+    b"_ZN1aI",
+    b"{\"hex\":\"00\"}, [",
+];
+
+/// A native trace with a row of every table and a value in every column, names that hurt, slices that overlap, times
+/// that cannot be.
+fn everything(pid: u32, rank: u32) -> Vec<u8> {
+    let story = Story { pid, rank: Some((rank, 2)), ..Story::sample(20).with_ranges() };
+    let mut file = Vec::new();
+    let mut writer = NativeWriter::begin(&mut file, &story, Native::default());
+    writer.kernels(&story.kernels);
+    writer.rest(&story);
+    let long = vec![b'x'; 64 * 1024];
+    let names = NAMES.iter().copied().chain([&long[..]]);
+    let ids: Vec<u32> = (10_000..).take(NAMES.len() + 1).collect();
+    writer.rows(ids.iter().zip(names).map(|(&id, name)| StringRow { id, bytes: name.to_vec() }).collect());
+    let shapes = ids.iter().map(|&id| ShapeRow {
+        id,
+        name_id: id,
+        grid_x: Some(i64::MAX),
+        grid_y: Some(2),
+        grid_z: None,
+        block_x: Some(32),
+        block_y: Some(1),
+        block_z: Some(1),
+        cluster_x: Some(2),
+        cluster_y: Some(1),
+        cluster_z: Some(1),
+        registers: Some(255),
+        static_smem_bytes: Some(1),
+        dynamic_smem_bytes: Some(2),
+        local_mem_per_thread_bytes: Some(3),
+        local_mem_total_bytes: Some(4),
+        demangled_id: Some(ids[0]),
+        base_id: Some(ids[1]),
+    });
+    writer.rows(shapes.collect());
+    writer.rows(vec![StreamRow {
+        context: 1,
+        stream: 7,
+        priority: Some(-5),
+        flag: Some(2),
+        name_id: Some(ids[0]),
+    }]);
+    let context =
+        ContextRow { context: 9, device: 0, api_kind: Some(1), null_stream: Some(7), parent_context: Some(1) };
+    writer.rows(vec![context]);
+    // Overlapping, of no length, without times, before everything else.
+    let times =
+        [(5_000, Some(900)), (5_100, Some(0)), (5_100, Some(1)), (5_200, Some(5_000)), (0, None), (-70, Some(3))];
+    let kernels = times.iter().zip(ids.iter().cycle()).map(|(&(start_ns, duration_ns), &shape_id)| KernelRow {
+        start_ns,
+        duration_ns,
+        shape_id,
+        device: 0,
+        context: 9,
+        stream: 7,
+        correlation: u64::MAX,
+        graph_id: Some(u32::MAX),
+        graph_node_id: Some(u64::MAX - 1),
+        queued_ns: Some(1),
+        submitted_ns: Some(2),
+        channel: Some(3),
+        priority: Some(-4),
+        flags: Some(1),
+    });
+    writer.rows(kernels.collect());
+    let copies = [(1, 3, 3), (13, 5, 3), (99, 8, 0), (0, 0, u32::MAX)];
+    let copies = copies.iter().map(|&(kind, src_kind, dst_kind)| MemcpyRow {
+        start_ns: 6_000 + i64::from(kind),
+        duration_ns: Some(10),
+        kind,
+        src_kind,
+        dst_kind,
+        bytes: i64::MAX,
+        device: 1,
+        context: 2,
+        stream: 7,
+        src_device: Some(0),
+        dst_device: Some(1),
+        src_context: Some(9),
+        dst_context: Some(2),
+        correlation: 1 << 40,
+        graph_id: None,
+        graph_node_id: None,
+        flags: Some(1),
+        channel: Some(5),
+    });
+    writer.rows(copies.collect());
+    let fills = [3, 77].iter().map(|&mem_kind| MemsetRow {
+        start_ns: 6_500 + i64::from(mem_kind),
+        duration_ns: Some(0),
+        value: u32::MAX,
+        bytes: 0,
+        mem_kind,
+        flags: Some(0),
+        ..MemsetRow::default()
+    });
+    writer.rows(fills.collect());
+    let calls = ids.iter().enumerate().map(|(i, &name_id)| ApiRow {
+        start_ns: 7_000 + i as i64,
+        duration_ns: Some(5),
+        domain: i as u32 % 4,
+        cbid: i as u32,
+        name_id,
+        tid: u32::MAX - i as u32 % 2,
+        correlation: i as u64,
+        result: (i % 2 == 0).then_some(700),
+    });
+    writer.rows(calls.collect());
+    let syncs = [(4, None, None), (2, Some(u32::MAX), Some(u32::MAX)), (55, Some(9), Some(7))];
+    let syncs = syncs.iter().map(|&(kind, context, stream)| SyncRow {
+        start_ns: 7_500,
+        duration_ns: Some(100),
+        kind,
+        context,
+        stream,
+        event: stream,
+        correlation: 3,
+        result: Some(0),
+    });
+    writer.rows(syncs.collect());
+    let overheads = [(65_536, None), (4_242, Some(pid))];
+    let overheads = overheads.iter().map(|&(kind, tid)| OverheadRow {
+        start_ns: 7_600,
+        duration_ns: Some(30),
+        kind,
+        tid,
+        correlation: Some(u64::MAX),
+    });
+    writer.rows(overheads.collect());
+    let ranges = (0..7u32).map(|style| RangeRow {
+        start_ns: 8_000 + i64::from(style),
+        end_ns: (style != 2).then_some(8_100 - i64::from(style % 3)),
+        style,
+        range_id: u64::MAX - u64::from(style),
+        domain_id: (style % 2 == 0).then_some(ids[3]),
+        name_id: ids[style as usize],
+        category: Some(1),
+        color: Some(0xff00_ff00),
+        payload_i64: Some(i64::MIN + 1),
+        payload_f64: Some(if style == 0 { f64::INFINITY } else { 0.1 }),
+        tid: style,
+    });
+    writer.rows(ranges.collect());
+    let open =
+        RangeRow { start_ns: 8_200, end_ns: None, range_id: 77, name_id: ids[8], tid: 5, ..RangeRow::default() };
+    let backwards = RangeRow { start_ns: 8_300, end_ns: Some(8_250), range_id: 78, ..open.clone() };
+    writer.rows(vec![open, backwards]);
+    writer.rows(vec![GraphRow {
+        start_ns: 8_400,
+        duration_ns: Some(9),
+        graph_id: 4,
+        correlation: 6,
+        ..GraphRow::default()
+    }]);
+    let memory = [(1, 4096), (2, 4096), (19, 1)].iter().map(|&(operation, bytes)| MemoryRow {
+        start_ns: 8_500 + i64::from(operation),
+        operation,
+        mem_kind: 3,
+        address: u64::MAX,
+        bytes,
+        device: 0,
+        context: Some(9),
+        stream: None,
+        correlation: 12,
+        name_id: Some(ids[4]),
+    });
+    writer.rows(memory.collect());
+    let migrations = [Some(50), None].iter().map(|&duration_ns| UvmRow {
+        start_ns: 8_600,
+        duration_ns,
+        kind: 3,
+        value: -1,
+        address: u64::MAX,
+        src_device: None,
+        dst_device: duration_ns.map(|_| 0),
+        stream: Some(7),
+        flags: Some(2),
+        pc: Some(u64::MAX),
+    });
+    writer.rows(migrations.collect());
+    let events = [Some(8_700), None].iter().map(|&start_ns| EventRow {
+        start_ns,
+        event: 3,
+        context: 9,
+        ..EventRow::default()
+    });
+    writer.rows(events.collect());
+    writer.rows(vec![ExternalRow { correlation: u64::MAX, external_kind: 3, external_id: u64::MAX }]);
+    writer.rows(vec![JitRow {
+        start_ns: 8_800,
+        duration_ns: Some(4),
+        kind: 1,
+        operation: 3,
+        cache_bytes: Some(-1),
+        ..JitRow::default()
+    }]);
+    let region = OpenaccRow {
+        start_ns: 8_900,
+        duration_ns: Some(70),
+        kind: 4,
+        file_id: Some(ids[3]),
+        variable_id: Some(ids[5]),
+        implicit: Some(true),
+        tid: pid,
+        ..OpenaccRow::default()
+    };
+    writer.rows(vec![region]);
+    writer.rows(vec![OpenmpRow { start_ns: 8_950, duration_ns: Some(1), kind: 1, tid: pid }]);
+    let samples = [f64::NAN, 1e300, 0.5].iter().map(|&value| SampleRow {
+        start_ns: 9_000,
+        metric_id: ids[2],
+        device: Some(0),
+        value,
+    });
+    writer.rows(samples.collect());
+    writer.close();
+    drop(writer);
+    file
+}
+
+/// Raw names of all kernels, byte by byte.
+fn kernel_names(path: &Path) -> Vec<Vec<u8>> {
+    let frames = Frames::open(&[path.to_owned()], &Need::all()).unwrap_or_else(|e| panic!("{e}"));
+    let mut names: Vec<Vec<u8>> =
+        frames.shapes.all().iter().map(|shape| frames.names.get(shape.name_id).to_vec()).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+#[test]
+fn every_value_of_every_table_comes_back() {
+    let folder = TempFolder::new("chrome-everything");
+    let original = folder.file("original.gpuprof", &everything(4242, 0));
+    let copy = folder.path().join("copy.json");
+    round_trip(&original, &copy, &[]);
+    round_trip(&original, &folder.path().join("copy.json.gz"), &["--option", "flows=yes"]);
+    gpuprof(&["export", "-q", "-F", "chrome", text(&original), "-o", text(&copy)]);
+    let names = kernel_names(&copy);
+    for name in &NAMES[..6] {
+        assert!(names.iter().any(|n| n == name), "{} is lost", String::from_utf8_lossy(name));
+    }
+}
+
+/// What one file says of several processes, two of them with one pid.
+#[test]
+fn several_processes_come_back_from_one_file() {
+    let folder = TempFolder::new("chrome-processes");
+    for (rank, pid) in [4242, 4242, 17].into_iter().enumerate() {
+        folder.file(&format!("in/{rank}.gpuprof"), &everything(pid, rank as u32));
+    }
+    let (original, copy): (PathBuf, PathBuf) = (folder.path().join("in"), folder.path().join("copy.json"));
+    round_trip(&original, &copy, &[]);
+    gpuprof(&["export", "-q", "-F", "chrome", text(&original), "-o", text(&copy)]);
+    let json: Value = serde_json::from_slice(&std::fs::read(&copy).expect("the copy")).expect("JSON");
+    let processes = json["gpuprof"]["processes"].as_array().expect("processes");
+    let mut pids: Vec<_> = processes.iter().map(|process| process["json_pid"].as_u64()).collect();
+    pids.sort_unstable();
+    pids.dedup();
+    assert_eq!(pids.len(), 3, "every process has a number of its own");
+}
+
+#[test]
+fn only_what_was_selected_is_written() {
+    let folder = TempFolder::new("chrome-filter");
+    let original = folder.file("original.gpuprof", &native(&Story::sample(100).with_ranges()));
+    let copy = folder.path().join("copy.json");
+    for filter in [&["--filter", "device=0"][..], &["--filter", "saxpy"], &["--min-duration", "1us"]] {
+        gpuprof(&[&["export", "-q", "-F", "chrome", text(&original), "-o", text(&copy)], filter].concat());
+        let selected =
+            gpuprof(&[&["export", "-q", "-F", "jsonl", text(&original), "-o", "-"], filter].concat()).stdout;
+        assert_same(&selected, &rows(&copy), &format!("{filter:?}"));
+    }
+}
+
+#[test]
+fn another_tools_file_with_our_arguments_is_read_as_kineto() {
+    // A script that keeps events and drops the header leaves what Kineto's fields say.
+    let folder = TempFolder::new("chrome-stripped");
+    let original = folder.file("original.gpuprof", &native(&Story::sample(30)));
+    let copy = folder.path().join("copy.json");
+    gpuprof(&["export", "-q", "-F", "chrome", text(&original), "-o", text(&copy)]);
+    let mut json: Value = serde_json::from_slice(&std::fs::read(&copy).expect("the copy")).expect("JSON");
+    json.as_object_mut().expect("an object").remove("gpuprof");
+    std::fs::write(&copy, json.to_string()).expect("the copy");
+    let count = |path: &Path| {
+        let frames = Frames::open(&[path.to_owned()], &Need::all()).unwrap_or_else(|e| panic!("{e}"));
+        [&KERNEL, &MEMCPY, &MEMSET, &API].map(|table| frames.rows(table))
+    };
+    assert_eq!(count(&original), count(&copy));
+}
