@@ -101,6 +101,13 @@ impl Terminal {
     }
 }
 
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // Nothing to do after a good end; a test that gave up leaves no program behind.
+        let _ = self.child.kill();
+    }
+}
+
 #[test]
 fn the_prompt_completes_answers_remembers_and_forgets_a_line() {
     let folder = TempFolder::new("query-prompt");
