@@ -398,7 +398,7 @@ fn the_same_records_give_the_same_answer_whoever_stored_them() {
 fn explain_shows_a_plan_with_only_the_columns_that_are_needed() {
     let (_folder, path, _) = sample("query-explain", 3);
     let plan = gpuprof(&["query", &path, "--explain", "SELECT SUM(bytes) FROM memcpy WHERE device = 0"]).stdout;
-    assert!(plan.contains("PROJECT 2/22") && plan.contains("FILTER"), "{plan}");
+    assert!(plan.contains("PROJECT 2/") && plan.contains("FILTER"), "{plan}");
     let also = gpuprof(&["query", &path, "EXPLAIN SELECT SUM(bytes) FROM memcpy"]).stdout;
     assert!(also.contains("PROJECT 1/"), "{also}");
 }

@@ -27,7 +27,10 @@ pub fn error(error: &PolarsError, statement: &str, sources: &[&dyn Source]) -> E
         return unknown_column(name, sources);
     }
     let tokens = tokens(statement);
-    if let Some(construct) = support::lacking(&tokens) {
+    // What is wrong with a value has nothing to do with the construct that it stands in.
+    let about_values =
+        said.contains("cannot compare") || said.contains("for dtype") || said.contains("does not fit");
+    if let Some(construct) = support::lacking(&tokens).filter(|_| !about_values) {
         return Error::new(format!("{} is not supported in queries", construct.name)).remedy(construct.instead);
     }
     if let Some(function) = between(&said, "unsupported function '", "'") {

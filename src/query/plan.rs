@@ -87,6 +87,12 @@ fn all_wide(expressions: Vec<Expr>) -> Vec<Expr> {
 fn wide(expression: Expr) -> Expr {
     expression.map_expr(|e| match e {
         Expr::Len | Expr::Agg(AggExpr::Count { .. } | AggExpr::NUnique(_)) => e.cast(DataType::Int64),
+        // `device - 1` of GPU 0 is -1, and not 4294967295.
+        Expr::BinaryExpr { left, op: op @ (Operator::Plus | Operator::Minus | Operator::Multiply), right } => {
+            let side =
+                |of: Arc<Expr>| if matches!(*of, Expr::Column(_)) { Arc::new(widened((*of).clone())) } else { of };
+            Expr::BinaryExpr { left: side(left), op, right: side(right) }
+        }
         Expr::Agg(AggExpr::Sum(of)) => checked_sum(Arc::unwrap_or_clone(of)),
         other => other,
     })
@@ -95,13 +101,7 @@ fn wide(expression: Expr) -> Expr {
 /// A sum that does not wrap: narrow integers are summed in 64 bits, and a sum of 64-bit integers is compared with the
 /// sum in floating point, which is off by far less than a wrap.
 fn checked_sum(of: Expr) -> Expr {
-    let of = of.map(
-        |column| match wide_type(column.dtype()) {
-            Some(wide) => column.cast(&wide),
-            None => Ok(column),
-        },
-        |_, field| Ok(Field::new(field.name().clone(), wide_type(field.dtype()).unwrap_or(field.dtype().clone()))),
-    );
+    let of = widened(of);
     let about = of.clone().cast(DataType::Float64).sum();
     let check = |columns: &mut [Column]| {
         let exact = columns[0].clone();
@@ -116,6 +116,17 @@ fn checked_sum(of: Expr) -> Expr {
         Ok(exact)
     };
     map_multiple(check, [of.sum(), about], |_, fields| Ok(fields[0].clone()))
+}
+
+/// Narrow integers as 64-bit ones, anything else as it is.
+fn widened(of: Expr) -> Expr {
+    of.map(
+        |column| match wide_type(column.dtype()) {
+            Some(wide) => column.cast(&wide),
+            None => Ok(column),
+        },
+        |_, field| Ok(Field::new(field.name().clone(), wide_type(field.dtype()).unwrap_or(field.dtype().clone()))),
+    )
 }
 
 fn wide_type(narrow: &DataType) -> Option<DataType> {

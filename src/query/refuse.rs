@@ -35,6 +35,10 @@ pub fn check(statement: &str) -> Result<()> {
     if !READING.iter().any(|word| first.is(word)) {
         let what = first.text.to_uppercase();
         let what: String = what.chars().take(40).collect();
+        if ["DESCRIBE", "PRAGMA"].contains(&what.as_str()) {
+            return Err(Error::new(format!("{what} is no query"))
+                .remedy("`.schema NAME` says what columns there are, here as at the prompt"));
+        }
         return Err(Error::new(format!("{what} is no query: traces are read, never changed"))
             .remedy("begin with SELECT or WITH; to change rows, write them out with `gpuprof export` first"));
     }

@@ -19,6 +19,8 @@ use std::cell::RefCell;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Rows of one answer that are shown; a terminal shows fewer, and SQL has LIMIT.
 const MOST_ROWS: usize = 1000;
@@ -65,6 +67,10 @@ pub fn run(paths: &[PathBuf], format: Format) -> Result<()> {
     let config =
         Config::builder().completion_type(CompletionType::List).max_history_size(HISTORY).map_err(failed)?;
     let mut editor: Editor<Words, FileHistory> = Editor::with_config(config.build()).map_err(failed)?;
+    // The editor catches SIGINT for as long as it lives; during a query it ends the program, as anywhere else.
+    let answering = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register_conditional_default(signal_hook::consts::SIGINT, Arc::clone(&answering))
+        .map_err(|e| Error::new(format!("Ctrl+C cannot be set up: {e}")))?;
     let statement = Rc::new(RefCell::new(String::new()));
     editor.set_helper(Some(Words { before: Rc::clone(&statement) }));
     let history = history_file();
@@ -111,7 +117,10 @@ pub fn run(paths: &[PathBuf], format: Format) -> Result<()> {
         };
         for sql in whole {
             remember(&mut editor, history.as_ref(), &format!("{};", on_one_line(&sql)));
-            match answer(&session, &sql, format) {
+            answering.store(true, Ordering::SeqCst);
+            let outcome = answer(&session, &sql, format);
+            answering.store(false, Ordering::SeqCst);
+            match outcome {
                 Err(error) if error.is_closed_pipe() => return Err(error),
                 Err(error) => eprintln!("{error}"),
                 Ok(()) => {}
