@@ -49,6 +49,9 @@ pub fn run(args: &Args) -> Result<()> {
     let labels = Labels::new(&frames, args.demangling);
     let filter = args.choosing.filter(args.choosing.selection()?, &labels)?;
     let timeline = Timeline::build(&labels, &filter)?;
+    // The timeline has columns of its own; what it was made from may be several times as large.
+    drop((filter, labels));
+    drop(frames);
     for note in &timeline.notes {
         // A closed stderr must not cost the page.
         let _ = writeln!(io::stderr(), "gpuprof: {note}");
@@ -74,8 +77,7 @@ pub fn run(args: &Args) -> Result<()> {
 
 /// The name of the trace, here.
 fn default_output(path: &Path) -> PathBuf {
-    let name = path.file_name().map_or_else(|| "timeline".into(), std::ffi::OsStr::to_os_string);
-    let mut name = name;
+    let mut name = path.file_name().map_or_else(|| "timeline".into(), std::ffi::OsStr::to_os_string);
     name.push(".html");
     PathBuf::from(name)
 }

@@ -2,7 +2,7 @@
 
 use super::column::Column;
 use super::model::{GPU_TABLES, Kept, Store};
-use super::names::{Naming, PageNames};
+use super::names::{EXTENTS, Naming, PageNames};
 use super::read::{Raw, unzigzag};
 use crate::cupti::codes;
 use crate::cupti::operation::{MEMSET, memcpy_name, openmp_name};
@@ -123,8 +123,14 @@ pub(super) fn add_fields(raw: &mut Raw, kept: Kept, naming: &mut Naming, store: 
             let target = records.clone().map(|i| target.get(i).or(filled.get(i))).collect();
             store.add_field("dst_kind", true, target);
             let shape = raw.field("shape_id");
-            let shapes = records.clone().map(|i| shape.get(i).and_then(|s| naming.shape(s as u32)).map(u64::from));
-            store.add_field("shape", true, shapes.collect());
+            let shapes = || records.clone().map(|i| shape.get(i));
+            match naming.shapes(shapes()) {
+                Some(column) => store.add_field("shape", true, column),
+                None => {
+                    let columns = EXTENTS.into_iter().zip(naming.extents(shapes()));
+                    columns.for_each(|(name, column)| store.add_field(name, true, column));
+                }
+            }
         }
         Kept::Range => {
             let domain = named("domain_id", &mut |naming, v| naming.text(v));
