@@ -3,7 +3,7 @@
 use super::column::Column;
 use super::lanes::lanes;
 use super::levels::{self, Bin, Scale, Slice, Spans};
-use super::model::{Kept, Model, Store};
+use super::model::{Field, Kept, Model, Shown, Store};
 use super::records::links_grow;
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
@@ -211,7 +211,12 @@ impl Row {
             let mut last = Some(0);
             all.all(|value| value >= std::mem::replace(&mut last, value))
         };
-        let fields = (0..store.fields.len()).filter(|&f| store.fields[f].shown && used(&store.fields[f].values));
+        let shown = |field: &Field| match field.shown {
+            Shown::Always => used(&field.values),
+            Shown::Once => self.table.is_some() && used(&field.values),
+            Shown::Never => false,
+        };
+        let fields = (0..store.fields.len()).filter(|&f| shown(&store.fields[f]));
         let fields = fields.map(|f| (f, grows(&store.fields[f].values))).collect();
         let linked = used(store.field("launch")) || used(store.field("gpu"));
         let links_grow = linked && links_grow(model, self);

@@ -62,7 +62,8 @@ class Varints {
 
 /** A tile of records (level 0). A column is decoded when it is first asked for. */
 class Records {
-  constructor(bytes, columns, first) {
+  /** `traceEnd`: what is not finished reaches to it. */
+  constructor(bytes, columns, first, traceEnd) {
     this.reader = new Varints(bytes);
     this.columns = columns;
     this.first = first;
@@ -73,11 +74,17 @@ class Records {
     this.duration = this.column("duration_ns") ?? new Float64Array(this.count);
     this.name = this.column("name");
     this.lane = this.column("lane");
+    // What is drawn: the duration, or up to the end of the trace.
+    this.extent = this.duration;
     // The furthest end of all records up to here: where a search for "what reaches into the view" may begin.
     this.reach = new Float64Array(this.count);
     let reach = 0;
     for (let i = 0; i < this.count; i++) {
-      const end = this.start[i] + (this.duration[i] || 0);
+      if (Number.isNaN(this.duration[i])) {
+        if (this.extent === this.duration) this.extent = this.duration.slice();
+        this.extent[i] = Math.max(0, traceEnd - this.start[i]);
+      }
+      const end = this.start[i] + this.extent[i];
       if (end > reach) reach = end;
       this.reach[i] = reach;
     }

@@ -62,18 +62,13 @@ class Strip {
 /** Everything that paints. */
 class Painter {
   constructor(source, rows, view, names) {
-    Object.assign(this, { source, rows, view, names });
+    Object.assign(this, { source, rows, view, names, top: 0, shown: [] });
     this.canvas = Object.fromEntries(["overview", "axis", "rows", "overlay"].map((id) => [id, document.getElementById(id)]));
     this.context = Object.fromEntries(Object.entries(this.canvas).map(([id, canvas]) => [id, canvas.getContext("2d")]));
     this.strips = document.createElement("canvas");
+    this.strips.width = 0;
     this.lanes = [];
     this.widths = new Map();
-    this.hover = null;
-    this.selected = null;
-    this.arrows = [];
-    this.span = null;
-    this.cursor = null;
-    this.shown = [];
     this.readColours();
   }
 
@@ -161,15 +156,20 @@ class Painter {
     return { level, tiles: tiles.filter(Boolean), whole: false };
   }
 
+  /** Scrolls to a height. Returns the rows that are in view now. */
+  look(top) {
+    this.top = top;
+    return (this.shown = this.rows.between(top, top + this.height));
+  }
+
   /** Draws all rows in view. Returns whether everything was there. */
   paint(top) {
     const { width, height, view, ratio } = this;
     const g = this.context.rows;
-    this.top = top;
+    this.look(top);
     this.source.beginFrame();
     g.fillStyle = this.colour.back;
     g.fillRect(0, 0, width, height);
-    this.shown = this.rows.between(top, top + height);
     this.paintBacks(g, top);
     this.paintGrid(g);
     const pixels = this.canvas.rows.width;
@@ -177,10 +177,9 @@ class Painter {
     if (this.strips.width !== pixels || this.strips.height < lines) {
       this.strips.width = pixels;
       this.strips.height = lines + 32;
+      this.image = new ImageData(pixels, lines + 32);
     }
-    const strips = this.strips.getContext("2d");
-    const image = strips.createImageData(pixels, lines);
-    const words = new Uint32Array(image.data.buffer);
+    const words = new Uint32Array(this.image.data.buffer);
     const placed = [];
     const labels = [];
     const later = [];
@@ -197,7 +196,7 @@ class Painter {
         placed.push([line++, row.y - top + 3, row.height - 6]);
       } else line = this.stripRecords(row, drawn, words, line, placed, labels, top);
     }
-    strips.putImageData(image, 0, 0);
+    this.strips.getContext("2d").putImageData(this.image, 0, 0, 0, 0, pixels, line);
     g.imageSmoothingEnabled = false;
     for (const [index, y, high] of placed) {
       const from = Math.round(y * ratio) / ratio;
@@ -268,11 +267,13 @@ class Painter {
     const gap = 3 * ratio;
     const first = row.y - top + 3;
     const tall = lanes === 1 ? row.height - 6 : row.laneHeight - (row.laneHeight > 5 ? 1 : 0);
+    // Marks have no duration; they get two pixels.
+    const least = row.kind === "markers" ? 2 * ratio : 0;
     const inView = (lane) => first + lane * row.laneHeight < this.height && first + lane * row.laneHeight + tall > 0;
     const strips = Array.from({ length: lanes }, (_, lane) => (inView(lane) ? this.laneStrip(lane, pixels) : null));
     row.count = 0;
     for (const tile of tiles) {
-      const { start: starts, duration: durations, name, lane: laneOf } = tile;
+      const { start: starts, extent, name, lane: laneOf } = tile;
       const stop = lowerBound(starts, view.to, tile.count);
       for (let i = lowerBound(tile.reach, view.from, tile.count); i < stop; i++) {
         const start = starts[i];
@@ -281,7 +282,7 @@ class Painter {
         const strip = strips[lane];
         if (!strip) continue;
         const left = (start - view.from) * scale;
-        const wide = (durations[i] || 0) * scale;
+        const wide = Math.max(extent[i] * scale, least);
         if (left + wide < 0) continue;
         const id = name ? name[i] : 0;
         const dim = marks && !marks[id] ? 1 : 0;
@@ -366,11 +367,11 @@ class Painter {
     if (tiles.includes(null)) return;
     const scale = pixels / view.span;
     strip.clear();
-    for (const { start, duration, reach, count } of tiles) {
+    for (const { start, extent, reach, count } of tiles) {
       const stop = lowerBound(start, view.to, count);
       for (let i = lowerBound(reach, view.from, count); i < stop; i++) {
         const left = (start[i] - view.from) * scale;
-        const wide = (duration[i] || 0) * scale;
+        const wide = extent[i] * scale;
         if (left + wide >= 0) strip.add(left, left + wide, 1, 1, 0, 0);
       }
     }

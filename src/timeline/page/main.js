@@ -199,6 +199,18 @@ class App {
     await this.select({ row, index, bin: false, ...(await this.source.record(row.id, index)) });
   }
 
+  /** Selects the first record of a row that is in view, or the last one before. */
+  async selectFirst(row) {
+    try {
+      const k = row.tile_spans.findIndex(([, end]) => end >= this.view.from);
+      const tile = await this.source.load(row.id, 0, k < 0 ? row.tile_spans.length - 1 : k);
+      const at = Math.min(lowerBound(tile.reach, this.view.from, tile.count), tile.count - 1);
+      await this.select({ row, tile, at, index: tile.first + at, bin: false }, { move: true });
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
   /** Finds what launched a record, or what it launched. */
   async link(hit) {
     const value = (column) => hit.tile.column(column)?.[hit.at] ?? NaN;
@@ -227,7 +239,7 @@ class App {
   /** Moves in time so that a record can be seen. */
   bringIn({ tile, at }, zoom) {
     const start = tile.start[at];
-    const end = start + (tile.duration[at] || 0);
+    const end = start + tile.extent[at];
     const span = this.view.span;
     const readable = (end - start) / span > 0.002 && (end - start) / span < 0.9;
     if (zoom || !readable) {
@@ -240,7 +252,7 @@ class App {
 
   zoomTo({ tile, at }) {
     const start = tile.start[at];
-    const wide = Math.max(tile.duration[at] || 0, 100);
+    const wide = Math.max(tile.extent[at], 100);
     this.go(start - wide * 0.2, start + wide * 1.2);
   }
 

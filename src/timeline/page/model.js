@@ -211,8 +211,9 @@ const DIRECTIONS = [["htod", 0], ["dtoh", 1], ["dtod", 2], ["htoh", 3], ["ptop",
 function hash(text) {
   let value = 2166136261;
   for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 16777619);
-  value ^= value >>> 15;
-  return Math.imul(value, 2246822519) >>> 0;
+  value = Math.imul(value ^ (value >>> 15), 2246822519);
+  value = Math.imul(value ^ (value >>> 13), 3266489917);
+  return (value ^ (value >>> 16)) >>> 0;
 }
 
 /** The colour of a record's name in a row, "#rrggbb". */
@@ -262,11 +263,12 @@ class Names {
     return table[id];
   }
 
-  /** Names that a search found stay bright; `null` ends it. */
+  /** Names that a search found stay bright. No query, or nothing found: all do. */
   mark(query) {
     this.matches = null;
     if (!query) return;
     const matches = matcher(query);
-    this.matches = Uint8Array.from(this.names, (name, id) => (id > 0 && matches(name) ? 1 : 0));
+    const found = Uint8Array.from(this.names, (name, id) => (id > 0 && matches(name) ? 1 : 0));
+    if (found.includes(1)) this.matches = found;
   }
 }

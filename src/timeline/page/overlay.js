@@ -39,7 +39,7 @@ class Overlay {
       for (let i = lowerBound(tile.reach, found.time - reach, tile.count); i < stop; i++) {
         if (row.lanes > 1 && tile.lane && tile.lane[i] !== lane) continue;
         const start = tile.start[i];
-        const end = start + (tile.duration[i] || 0);
+        const end = start + tile.extent[i];
         const off = Math.max(start - found.time, found.time - end, 0);
         if (off > reach || off > best) continue;
         best = off;
@@ -57,7 +57,7 @@ class Overlay {
     const lanes = shown === row && row.drawn?.level === 0 && row.lanes > 1;
     const top = painter.headHeight + shown.y - painter.top + (lanes ? 3 + (tile.lane ? tile.lane[at] : 0) * row.laneHeight : 3);
     const left = painter.x(tile.start[at]);
-    return { left, width: Math.max(2, painter.x(tile.start[at] + (tile.duration[at] || 0)) - left), top, height: lanes ? row.laneHeight - 1 : shown.height - 6 };
+    return { left, width: Math.max(2, painter.x(tile.start[at] + tile.extent[at]) - left), top, height: lanes ? row.laneHeight - 1 : shown.height - 6 };
   }
 
   paint() {
@@ -108,8 +108,10 @@ class Overlay {
     const b = this.box(to);
     if (!a || !b) return;
     const down = b.top > a.top;
-    const x0 = a.left + a.width / 2;
-    const x1 = b.left;
+    // An end far outside is drawn at the edge, so that the arrow still leads there.
+    const inside = (x) => Math.min(Math.max(x, -12), this.painter.width + 12);
+    const x0 = inside(a.left + a.width / 2);
+    const x1 = inside(b.left);
     const y0 = down ? a.top + a.height : a.top;
     const y1 = b.top + b.height / 2;
     const bend = Math.min(160, Math.max(24, Math.abs(x1 - x0) / 2));
@@ -145,6 +147,9 @@ class Overlay {
     const room = g.measureText(text).width;
     const x = Math.min(Math.max((left + right) / 2, room / 2 + 8), painter.width - room / 2 - 8);
     if (right < 0 || left > painter.width) return;
+    // Nothing of the ticks' labels sticks out from behind.
+    g.fillStyle = painter.colour.panel;
+    g.fillRect(x - room / 2 - 44, top + 3, room + 88, 18);
     this.pill(g, text, x - room / 2 - 6, top + 3, room + 12, painter.colour.accent, painter.colour.onaccent);
   }
 

@@ -40,13 +40,21 @@ function fieldsOf(meta, names, row, tile, at) {
   }
   const bytes = Number(tile.column("bytes")?.[at] ?? NaN);
   if (bytes > 0 && tile.duration[at] > 0) fields.push(["Throughput", `${(bytes / tile.duration[at]).toPrecision(4)} GB/s`]);
+  if (meta.t0_unix_ns) fields.push(["Clock (UTC)", clockText(BigInt(meta.t0_unix_ns) + BigInt(tile.start[at]))]);
   return fields.sort((a, b) => (b[0] === "Name") - (a[0] === "Name"));
 }
 
 function valueText(column, value) {
+  if (typeof value === "bigint") return String(value);
   if (column.endsWith("_ns")) return exactTime(value);
   if (column.endsWith("bytes")) return sizeText(Number(value));
   return String(value);
+}
+
+/** Nanoseconds since 1970 as date and time. */
+function clockText(ns) {
+  const seconds = new Date(Number(ns / 1_000_000_000n) * 1000).toISOString().slice(0, 19).replace("T", " ");
+  return `${seconds}.${String(ns % 1_000_000_000n).padStart(9, "0")}`;
 }
 
 /** "graph_node_id" as "Graph node id". */
@@ -117,7 +125,7 @@ class Panel {
       make("p", { className: "path", textContent: this.app.rows.path(hit.row) }),
       make("div", { className: "actions" },
         this.button("Show", "Zoom to the record (f)", () => this.app.zoomTo(hit)),
-        this.button("Span", "Statistics of the record's time", () => this.app.setSpan(hit.tile.start[hit.at], hit.tile.start[hit.at] + (hit.tile.duration[hit.at] || 0))),
+        this.button("Span", "Statistics of the record's time", () => this.app.setSpan(hit.tile.start[hit.at], hit.tile.start[hit.at] + hit.tile.extent[hit.at])),
         this.button("Same name", "Search for this name", () => this.app.find.search(name))),
       ...links.map((link) => this.linkButton(link)),
       this.table(fields.filter(([label]) => label !== "Name")),
@@ -180,6 +188,7 @@ class Panel {
           this.refresh("kernels");
         }, this.app.fail);
     }
+    if (this.kernels.length === 0) return this.empty("Reading…");
     const durations = this.kernels.map((hit) => hit.tile.duration[hit.at] || 0);
     const lines = this.kernels.map((hit, i) => {
       const id = hit.tile.name ? hit.tile.name[hit.at] : 0;

@@ -53,7 +53,7 @@ class Source {
 
   decode(row, level, index, bytes) {
     const facts = this.rows.get(row);
-    if (level === 0) return new Records(bytes, facts.columns, index * this.meta.records_per_tile);
+    if (level === 0) return new Records(bytes, facts.columns, index * this.meta.records_per_tile, this.meta.duration_ns);
     return new Bins(bytes, index * this.meta.bins_per_tile, facts.kind === "counter");
   }
 
@@ -178,9 +178,8 @@ class InlineSource extends Source {
       if (!sum) sums.set(row.id, (sum = { row: row.id, count: 0, busy_ns: 0, covered: from, names: new Map() }));
       for (let i = lowerBound(tile.reach, from, tile.count); i < tile.count && tile.start[i] < to; i++) {
         const start = tile.start[i];
-        const duration = tile.duration[i] || 0;
         const begin = Math.max(start, sum.covered);
-        const end = Math.min(start + duration, to);
+        const end = Math.min(start + tile.extent[i], to);
         if (end > begin) {
           sum.busy_ns += end - begin;
           sum.covered = end;
@@ -190,7 +189,7 @@ class InlineSource extends Source {
         const id = tile.name ? tile.name[i] : 0;
         const name = sum.names.get(id) ?? { name: this.meta.names[id], count: 0, total_ns: 0 };
         name.count++;
-        name.total_ns += duration;
+        name.total_ns += tile.duration[i] || 0;
         sum.names.set(id, name);
       }
     });
@@ -240,7 +239,7 @@ class ServedSource extends Source {
       const [row, level, index] = this.wanted.shift();
       if (!this.running.has(`${row}/${level}/${index}`) && !this.peek(row, level, index)) {
         this.request(row, level, index, false).then(() => this.onTile(), (error) => {
-          if (error.name !== "AbortError") this.onError(error);
+          if (error.name !== "AbortError") this.onError(new Error("gpuprof timeline --serve does not answer any more"));
         });
       }
     }
@@ -253,9 +252,11 @@ class ServedSource extends Source {
     request.done = (async () => {
       try {
         const answer = await fetch(`tile/${key}`, { signal: request.abort.signal });
-        if (!answer.ok) throw new Error(`tile ${key}: the server answered ${answer.status}`);
-        const tile = this.decode(row, level, index, new Uint8Array(await answer.arrayBuffer()));
+        const bytes = answer.ok ? new Uint8Array(await answer.arrayBuffer()) : new Uint8Array(0);
+        const tile = this.decode(row, level, index, bytes);
+        // What the server refuses counts as empty, else every frame would ask for it again.
         this.cache.put(key, tile);
+        if (!answer.ok) this.onError(new Error(`tile ${key}: the server answered ${answer.status}`));
         return tile;
       } finally {
         if (this.running.get(key) === request) this.running.delete(key);

@@ -14,6 +14,7 @@ class Tree {
       if (row.children.length > 0) this.toggle(row);
       this.focus(row);
     });
+    this.box.addEventListener("focusin", (event) => (this.focused = app.rows.byId.get(Number(event.target.dataset.row)) ?? this.focused));
     this.box.addEventListener("keydown", (event) => this.key(event));
   }
 
@@ -25,7 +26,7 @@ class Tree {
   focus(row) {
     this.focused = row;
     this.app.showRow(row);
-    this.paint(this.app.painter.shown);
+    this.paint(this.app.painter.look(this.app.scroll.scrollTop));
     this.items.get(row.id)?.focus({ preventScroll: true });
   }
 
@@ -38,7 +39,8 @@ class Tree {
     if (go !== undefined) this.focus(rows.shown[Math.min(Math.max(go, 0), rows.shown.length - 1)]);
     else if (event.key === "ArrowRight" && row.children.length > 0) row.open ? this.focus(row.children[0]) : this.toggle(row, true);
     else if (event.key === "ArrowLeft") row.open && row.children.length > 0 ? this.toggle(row, false) : row.up && this.focus(row.up);
-    else if ((event.key === "Enter" || event.key === " ") && row.children.length > 0) this.toggle(row);
+    else if (event.key === " " && row.children.length > 0) this.toggle(row);
+    else if (event.key === "Enter") row.records > 0 ? this.app.selectFirst(row) : this.toggle(row);
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -49,14 +51,17 @@ class Tree {
     const top = this.app.painter.top;
     const gone = new Set(this.items.keys());
     if (!shown.includes(this.focused)) this.focused = this.items.get(this.focused?.id) === document.activeElement ? this.focused : null;
-    for (const row of shown) {
+    // From the last to the first, so that each new one goes before the one below it: the order that screen readers follow.
+    let below = null;
+    for (const row of shown.toReversed()) {
       gone.delete(row.id);
       let item = this.items.get(row.id);
       if (!item) {
         item = this.makeItem(row);
         this.items.set(row.id, item);
-        this.box.append(item);
+        this.box.insertBefore(item, below);
       }
+      below = item;
       item.style.transform = `translateY(${row.y - top}px)`;
       item.tabIndex = row === (this.focused ?? shown[0]) ? 0 : -1;
       if (row.children.length > 0) item.setAttribute("aria-expanded", String(row.open));
@@ -244,13 +249,13 @@ class Find {
 }
 
 const KEYS = [
-  ["Wheel, w s, + −", "zoom around the mouse"], ["Drag, a d, ← →, shift+wheel", "move in time"], ["Wheel over the names, ↑ ↓, Page ↑ ↓", "move through the rows"],
-  ["0, Home", "the whole trace"], ["Backspace", "the view before"], ["Shift+drag, drag on the axis", "select a span: what it holds"], ["z", "zoom to the span"],
-  ["Click", "select a record: fields, arrows"], ["f, double click", "zoom to the record"], ["[ ]", "the record before, after in its row"], ["l", "from launch to GPU work and back"],
-  ["/", "search"], ["n p", "next, previous hit"], ["g k", "longest gaps, kernels"], ["t", "dark or light"], ["q", "side panel"], ["Escape", "clear search, span, selection"], ["?", "this help"],
+  ["Wheel, w, s, +, −", "zoom around the mouse"], ["Drag, a, d, ←, →", "move in time (shift+wheel too)"], ["↑, ↓, Page ↑, Page ↓", "move through the rows (wheel over the names too)"],
+  ["0, Home", "the whole trace"], ["Backspace", "the view before"], ["Shift+drag, Drag on the axis", "select a span: what it holds"], ["z", "zoom to the span"],
+  ["Click", "select a record (Enter on a row: its first in view)"], ["f, Double click", "zoom to the record"], ["[, ]", "the record before, after in its row"], ["l", "from launch to GPU work and back"],
+  ["/", "search"], ["n, p", "next, previous hit"], ["g, k", "longest idle gaps, kernels"], ["t", "dark or light"], ["q", "side panel"], ["Escape", "clear search, span, selection"], ["?", "this help"],
 ];
 const LEGEND = [["kernel", "Kernels, a colour per name"], ["memcpy", "Copies, a colour per direction"], ["memset", "Memory set"], ["runtime", "Runtime API"], ["driver", "Driver API"],
-  ["nvtx", "NVTX ranges"], ["sync", "Synchronisation"], ["migration", "Data migration"], ["overhead", "Profiling overhead"]];
+  ["nvtx", "NVTX ranges"], ["sync", "Synchronization"], ["migration", "Data migration"], ["overhead", "Profiling overhead"]];
 
 /** Keys and legend. */
 class About {
@@ -270,9 +275,9 @@ class About {
     const totals = Object.entries(meta.totals).filter(([, count]) => count > 0).map(([table, count]) => `${grouped(String(count))} ${table}`).join(", ");
     this.box.append(
       make("div", { className: "columns" },
-        make("section", {}, make("h2", { textContent: "Keys" }), make("dl", {}, ...KEYS.flatMap(([key, text]) => [make("dt", { textContent: key }), make("dd", { textContent: text })]))),
+        make("section", {}, make("h2", { textContent: "Keys" }), make("dl", {}, ...KEYS.flatMap(([keys, text]) => [make("dt", {}, ...keys.split(", ").map((key) => make("kbd", { textContent: key }))), make("dd", { textContent: text })]))),
         make("section", {}, make("h2", { textContent: "Colours" }), make("ul", {}, ...legend),
-          make("p", { textContent: "Zoomed out, a bar is as bright as it is busy, and has the colour of the longest record below the pixel. Grey areas beside headings show how busy everything below is." }),
+          make("p", { textContent: "Zoomed out, a bar is as bright as it is busy, and has the colour of the longest record below the pixel. The areas beside headings show how busy everything below them is." }),
           make("h2", { textContent: "Trace" }), make("p", { textContent: `${meta.origin}. ${timeText(meta.duration_ns)}. ${totals}.` }), ...meta.notes.map((note) => make("p", { className: "warn", textContent: note })),
           make("p", { className: "path", textContent: meta.generator }))),
       make("form", { method: "dialog" }, close));
