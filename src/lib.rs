@@ -32,6 +32,7 @@ pub mod import;
 pub mod launch;
 pub mod render;
 pub mod report;
+pub mod timeline;
 pub mod trace;
 
 /// Compiles the examples of `docs/extending.md`, so that they stay true.

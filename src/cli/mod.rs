@@ -7,6 +7,7 @@ mod newest;
 pub mod preload_path;
 pub mod record;
 pub mod report;
+pub mod timeline;
 mod times;
 
 use crate::error::Result;
@@ -33,6 +34,8 @@ enum Command {
     Record(record::Args),
     /// Summarise traces, or list every activity in them
     Report(report::Args),
+    /// Show what happened when, as a page for a browser
+    Timeline(timeline::Args),
     /// Say what a file is, who wrote it, and what is in it
     Info(info::Args),
     /// Say whether programs can be recorded here, and if not, what to do
@@ -50,6 +53,7 @@ pub fn run(cli: Cli) -> Result<Ended> {
         // As the program ended, so do we.
         Command::Record(args) => return record::run(&args),
         Command::Report(args) => report::run(args),
+        Command::Timeline(args) => timeline::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Doctor(args) => doctor::run(args),
         Command::PreloadPath(args) => preload_path::run(&args),

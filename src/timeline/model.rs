@@ -1,0 +1,318 @@
+//! The records of a timeline in columns, each kind in one store and in order of start.
+
+use super::column::Column;
+use super::names::{Naming, PageNames, PageShapes};
+use super::read::{Ends, Raw, Take};
+use super::words;
+use crate::analysis::labels::Labels;
+use crate::error::{Error, Result};
+use crate::trace::select::Filter;
+use trace_format::schema::TableSpec;
+use trace_format::tables;
+
+/// Longest stretch of time that JavaScript counts in whole nanoseconds: 104 days.
+const LONGEST_NS: u64 = (1 << 53) - 1;
+
+/// The stores of a [`Model`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kept {
+    /// Kernels, copies, fills and whole graphs.
+    Gpu,
+    /// Calls of the runtime and the driver API.
+    Api,
+    /// Ranges and marks of the program.
+    Range,
+    /// OpenACC and OpenMP regions.
+    Directive,
+    /// Time that the driver and CUPTI took.
+    Overhead,
+    /// Synchronisations.
+    Sync,
+    /// Unified memory events.
+    Uvm,
+}
+
+/// All stores, in the order of [`Model::stores`].
+pub const KEPT: [Kept; 7] =
+    [Kept::Gpu, Kept::Api, Kept::Range, Kept::Directive, Kept::Overhead, Kept::Sync, Kept::Uvm];
+
+/// Where pages show a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// In all rows of the record.
+    Always,
+    /// In the row that counts the record: its numbers hardly repeat, and would take room in every row.
+    Once,
+    /// Nowhere: it says which row a record belongs to.
+    Never,
+}
+
+/// A column that pages show beside times and names.
+#[derive(Debug)]
+pub struct Field {
+    /// Its name, with the unit in it.
+    pub name: &'static str,
+    /// Where pages show it.
+    pub shown: Shown,
+    /// Its numbers.
+    pub values: Column,
+}
+
+/// Records of one kind.
+#[derive(Debug, Default)]
+pub struct Store {
+    /// Start, from the start of the timeline.
+    pub start_ns: Vec<u64>,
+    /// Duration; none: not finished.
+    pub duration_ns: Column,
+    /// Name, as an id of the page.
+    pub name: Column,
+    /// Ordinal of the process.
+    pub process: Column,
+    /// Everything else.
+    pub fields: Vec<Field>,
+    /// When records end that were not finished: with the timeline.
+    pub last_ns: u64,
+}
+
+impl Store {
+    /// Number of records.
+    pub fn len(&self) -> usize {
+        self.start_ns.len()
+    }
+
+    /// Whether there are no records.
+    pub fn is_empty(&self) -> bool {
+        self.start_ns.is_empty()
+    }
+
+    /// When record `i` begins and ends.
+    #[inline]
+    pub fn span(&self, i: usize) -> (u64, u64) {
+        let start = self.start_ns[i];
+        (start, self.duration_ns.get(i).map_or(self.last_ns.max(start), |ns| start + ns))
+    }
+
+    /// The field of this name; one without numbers if there is none.
+    pub fn field(&self, name: &str) -> &Column {
+        static NONE: Column = Column::none();
+        self.fields.iter().find(|field| field.name == name).map_or(&NONE, |field| &field.values)
+    }
+
+    /// Adds a field.
+    pub(super) fn add_field(&mut self, name: &'static str, shown: Shown, values: Column) {
+        self.fields.push(Field { name, shown, values });
+    }
+}
+
+/// Everything that is drawn.
+pub struct Model {
+    /// When the timeline begins: Unix nanoseconds where the traces have an epoch.
+    pub start_ns: i64,
+    /// From there to the last end.
+    pub duration_ns: u64,
+    /// Texts.
+    pub names: PageNames,
+    /// Launch shapes.
+    pub shapes: PageShapes,
+    /// The records, in the order of [`KEPT`].
+    pub stores: [Store; KEPT.len()],
+    /// Records that are not drawn because their times are impossible.
+    pub undrawn: u64,
+}
+
+/// Columns of GPU work; a table that lacks one has nothing there.
+const GPU: &[Take] = &[
+    Take::Plain("device"),
+    Take::Plain("context"),
+    Take::Plain("stream"),
+    Take::Plain("correlation"),
+    Take::Plain("shape_id"),
+    Take::Plain("kind"),
+    Take::Plain("src_kind"),
+    Take::Plain("dst_kind"),
+    Take::Plain("mem_kind"),
+    Take::Plain("bytes"),
+    Take::Plain("value"),
+    Take::Plain("src_device"),
+    Take::Plain("dst_device"),
+    Take::Plain("graph_id"),
+    Take::Plain("graph_node_id"),
+    Take::Before("queued_ns"),
+    Take::Before("submitted_ns"),
+];
+const API: &[Take] = &[
+    Take::Plain("tid"),
+    Take::Plain("domain"),
+    Take::Plain("correlation"),
+    Take::Plain("result"),
+    Take::Plain("name_id"),
+];
+const RANGE: &[Take] = &[
+    Take::Plain("tid"),
+    Take::Plain("style"),
+    Take::Plain("range_id"),
+    Take::Plain("domain_id"),
+    Take::Plain("name_id"),
+    Take::Plain("category"),
+    Take::Plain("color"),
+    Take::Signed("payload_i64"),
+    Take::Plain("payload_f64"),
+];
+const OVERHEAD: &[Take] = &[Take::Plain("kind"), Take::Plain("tid"), Take::Plain("correlation")];
+const SYNC: &[Take] = &[
+    Take::Plain("kind"),
+    Take::Plain("context"),
+    Take::Plain("stream"),
+    Take::Plain("event"),
+    Take::Plain("correlation"),
+    Take::Plain("result"),
+];
+const UVM: &[Take] = &[
+    Take::Plain("kind"),
+    Take::Plain("value"),
+    Take::Plain("address"),
+    Take::Plain("src_device"),
+    Take::Plain("dst_device"),
+    Take::Plain("stream"),
+];
+const DIRECTIVE: &[Take] = &[
+    Take::Plain("kind"),
+    Take::Plain("tid"),
+    Take::Plain("variable_id"),
+    Take::Plain("file_id"),
+    Take::Plain("line"),
+    Take::Plain("bytes"),
+    Take::Plain("device"),
+    Take::Plain("context"),
+    Take::Plain("stream"),
+];
+
+/// Tables of GPU work, by the number that field `table` of their records has.
+pub static GPU_TABLES: [&TableSpec; 4] = [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH];
+/// Tables of directives, by the number that field `table` of their records has.
+pub static DIRECTIVE_TABLES: [&TableSpec; 2] = [&tables::OPENACC, &tables::OPENMP];
+
+impl Model {
+    /// Reads the records that pass.
+    ///
+    /// # Errors
+    /// A part of a file that cannot be read; records too far apart for one timeline.
+    pub fn read(labels: &Labels, filter: &Filter) -> Result<Model> {
+        let frames = labels.frames();
+        let read = |table, takes, ends| Raw::read(frames, filter, table, takes, ends);
+        let several = |tables: &[&'static TableSpec], takes: &[Take]| -> Result<Raw> {
+            let mut all = Raw::read(frames, filter, tables[0], takes, Ends::Duration)?;
+            let mut table: Column = all.start_ns.iter().map(|_| Some(0)).collect();
+            for (number, other) in tables.iter().enumerate().skip(1) {
+                let more = Raw::read(frames, filter, other, takes, Ends::Duration)?;
+                more.start_ns.iter().for_each(|_| table.push(Some(number as u64)));
+                all.append(&more);
+            }
+            all.fields.push(("table", table));
+            Ok(all)
+        };
+        let mut ranges = read(&tables::RANGE, RANGE, Ends::End)?;
+        without_reopened(&mut ranges);
+        let mut raws = [
+            several(&GPU_TABLES, GPU)?,
+            read(&tables::API, API, Ends::Duration)?,
+            ranges,
+            several(&DIRECTIVE_TABLES, DIRECTIVE)?,
+            read(&tables::OVERHEAD, OVERHEAD, Ends::Duration)?,
+            read(&tables::SYNC, SYNC, Ends::Duration)?,
+            read(&tables::UVM, UVM, Ends::Instant)?,
+        ];
+        let undrawn = raws.iter().map(|raw| raw.undrawn).sum();
+        for (raw, kept) in raws.iter_mut().zip(KEPT) {
+            raw.sort(!matches!(kept, Kept::Gpu | Kept::Uvm))?;
+        }
+        let (start_ns, duration_ns) = extent(&raws)?;
+        let mut naming = Naming::new(labels);
+        let mut raws = raws.into_iter();
+        let stores = KEPT.map(|kept| {
+            let mut store = raws.next().map(|raw| store(raw, kept, &mut naming)).unwrap_or_default();
+            store.last_ns = duration_ns;
+            store
+        });
+        let mut model =
+            Model { start_ns, duration_ns, names: naming.names, shapes: naming.shapes, stores, undrawn };
+        model.rebase();
+        Ok(model)
+    }
+
+    /// The records of one kind.
+    pub fn store(&self, kept: Kept) -> &Store {
+        &self.stores[kept as usize]
+    }
+
+    /// The records of one kind.
+    pub(super) fn store_mut(&mut self, kept: Kept) -> &mut Store {
+        &mut self.stores[kept as usize]
+    }
+
+    /// All records.
+    pub fn records(&self) -> u64 {
+        self.stores.iter().map(|store| store.len() as u64).sum()
+    }
+
+    /// Stores hold starts as the trace counts them until all are known.
+    fn rebase(&mut self) {
+        for start in self.stores.iter_mut().flat_map(|store| &mut store.start_ns) {
+            *start = start.wrapping_sub(self.start_ns as u64);
+        }
+    }
+}
+
+/// The first start, and from there to the last end; the start is 0 if there is nothing.
+fn extent(raws: &[Raw]) -> Result<(i64, u64)> {
+    let Some(first) = raws.iter().filter_map(|raw| raw.start_ns.first().copied()).min() else { return Ok((0, 0)) };
+    let mut last = first;
+    for raw in raws {
+        for (i, &start) in raw.start_ns.iter().enumerate() {
+            let duration = raw.duration_ns.get(i).and_then(|ns| i64::try_from(ns).ok()).unwrap_or(0);
+            last = last.max(start.saturating_add(duration));
+        }
+    }
+    let duration = last.abs_diff(first);
+    if duration > LONGEST_NS {
+        let days = duration / 86_400_000_000_000;
+        return Err(Error::new(format!("the records span {days} days, and a page can show 104 at most"))
+            .remedy("choose a part of them with --from and --to"));
+    }
+    Ok((first, duration))
+}
+
+/// Leaves out ranges that were written while they were open and again when they were closed.
+fn without_reopened(ranges: &mut Raw) {
+    let id = |raw: &Raw, i: usize| {
+        let id = raw.field("range_id").get(i).filter(|&id| id != 0)?;
+        Some((raw.process.get(i), id))
+    };
+    let closed: hashbrown::HashSet<_> = (0..ranges.start_ns.len())
+        .filter(|&i| ranges.duration_ns.get(i).is_some())
+        .filter_map(|i| id(ranges, i))
+        .collect();
+    ranges.retain(|raw, i| raw.duration_ns.get(i).is_some() || id(raw, i).is_none_or(|id| !closed.contains(&id)));
+}
+
+/// Names and fields as the page has them.
+fn store(mut raw: Raw, kept: Kept, naming: &mut Naming) -> Store {
+    let mut store = Store {
+        // Signed until `Model::rebase`.
+        start_ns: raw.start_ns.iter().map(|&start| start as u64).collect(),
+        name: words::names(&raw, kept, naming),
+        ..Store::default()
+    };
+    if kept == Kept::Range {
+        // A mark is a point in time.
+        let style = raw.field("style");
+        let marks = |i: usize| raw.duration_ns.get(i).or((style.get(i) == Some(words::MARK)).then_some(0));
+        store.duration_ns = (0..raw.start_ns.len()).map(marks).collect();
+    } else {
+        store.duration_ns = std::mem::take(&mut raw.duration_ns);
+    }
+    words::add_fields(&mut raw, kept, naming, &mut store);
+    store.process = raw.process;
+    store
+}

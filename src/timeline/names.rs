@@ -1,0 +1,209 @@
+//! Texts and launch shapes of a page, each once.
+
+use super::column::Column;
+use crate::analysis::labels::Labels;
+use hashbrown::hash_table::Entry;
+use hashbrown::{HashMap, HashTable};
+use serde_json::{Value, json};
+use std::hash::BuildHasher;
+use trace_format::tables::ShapeRow;
+
+/// Texts by id, as they are shown. Id 0 is none.
+pub struct PageNames {
+    texts: Vec<Box<str>>,
+    index: HashTable<u32>,
+    hasher: foldhash::fast::FixedState,
+}
+
+impl Default for PageNames {
+    fn default() -> Self {
+        PageNames { texts: vec!["".into()], index: HashTable::new(), hasher: Default::default() }
+    }
+}
+
+impl PageNames {
+    /// The id of `text`, new or known.
+    pub fn intern(&mut self, text: &str) -> u32 {
+        if text.is_empty() {
+            return 0;
+        }
+        let (texts, hasher) = (&mut self.texts, &self.hasher);
+        let hash = hasher.hash_one(text);
+        let entry =
+            self.index.entry(hash, |&id| *texts[id as usize] == *text, |&id| hasher.hash_one(&*texts[id as usize]));
+        match entry {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(vacant) => {
+                let id = texts.len() as u32;
+                vacant.insert(id);
+                texts.push(text.into());
+                id
+            }
+        }
+    }
+
+    /// The text with this id.
+    pub fn get(&self, id: u32) -> &str {
+        self.texts.get(id as usize).map_or("", |text| text)
+    }
+
+    /// All texts by id.
+    pub fn all(&self) -> &[Box<str>] {
+        &self.texts
+    }
+}
+
+/// Ids of the page for ids of the trace, found once each.
+#[derive(Default)]
+pub(super) struct Renamed(HashMap<u32, u32>);
+
+impl Renamed {
+    /// What `make` gave for `id` the first time.
+    pub(super) fn get(&mut self, id: u32, make: impl FnOnce() -> u32) -> u32 {
+        *self.0.entry(id).or_insert_with(make)
+    }
+}
+
+/// What a page says of a launch shape: all but the name.
+pub(super) type Extents = [Option<i64>; 12];
+
+/// What the numbers of [`Extents`] are.
+pub(super) const EXTENTS: [&str; 12] = [
+    "grid_x",
+    "grid_y",
+    "grid_z",
+    "block_x",
+    "block_y",
+    "block_z",
+    "cluster_x",
+    "cluster_y",
+    "cluster_z",
+    "registers",
+    "static_smem_bytes",
+    "dynamic_smem_bytes",
+];
+
+/// Shapes that a page lists at most. Where nearly every launch has one of its own, records hold the numbers.
+const MOST_SHAPES: usize = 20_000;
+
+/// The numbers of a launch shape.
+fn extents(row: &ShapeRow) -> Extents {
+    [
+        row.grid_x,
+        row.grid_y,
+        row.grid_z,
+        row.block_x,
+        row.block_y,
+        row.block_z,
+        row.cluster_x,
+        row.cluster_y,
+        row.cluster_z,
+        row.registers,
+        row.static_smem_bytes,
+        row.dynamic_smem_bytes,
+    ]
+}
+
+/// Launch shapes by id, without names.
+#[derive(Default)]
+pub struct PageShapes {
+    rows: Vec<Extents>,
+    index: HashMap<Extents, u32>,
+}
+
+impl PageShapes {
+    /// The id of a shape, new or known; none once there are too many.
+    pub(super) fn intern(&mut self, row: &ShapeRow) -> Option<u32> {
+        let extents = extents(row);
+        if let Some(&id) = self.index.get(&extents) {
+            return Some(id);
+        }
+        if self.rows.len() >= MOST_SHAPES {
+            return None;
+        }
+        let id = self.rows.len() as u32;
+        self.rows.push(extents);
+        self.index.insert(extents, id);
+        Some(id)
+    }
+
+    /// All shapes by id, for the page.
+    pub fn json(&self) -> Value {
+        let triple = |e: &[Option<i64>]| e.iter().all(Option::is_some).then(|| json!(e));
+        let shape = |e: &Extents| {
+            json!({
+                "grid": triple(&e[0..3]),
+                "block": triple(&e[3..6]),
+                "cluster": triple(&e[6..9]),
+                "registers": e[9],
+                "static_smem_bytes": e[10],
+                "dynamic_smem_bytes": e[11],
+            })
+        };
+        self.rows.iter().map(shape).collect()
+    }
+}
+
+/// Everything that turns ids of the trace into ids of the page.
+pub(super) struct Naming<'a> {
+    pub labels: &'a Labels<'a>,
+    pub names: PageNames,
+    pub shapes: PageShapes,
+    kernels: Renamed,
+    calls: Renamed,
+    texts: Renamed,
+}
+
+impl<'a> Naming<'a> {
+    pub(super) fn new(labels: &'a Labels<'a>) -> Self {
+        Naming {
+            labels,
+            names: PageNames::default(),
+            shapes: PageShapes::default(),
+            kernels: Renamed::default(),
+            calls: Renamed::default(),
+            texts: Renamed::default(),
+        }
+    }
+
+    /// The name of the kernel of a launch shape.
+    pub(super) fn kernel(&mut self, shape: u32) -> u32 {
+        self.kernels.get(shape, || self.names.intern(self.labels.kernel(shape)))
+    }
+
+    /// Launch shapes as the page lists them; `None`: there are too many, ask for [`Naming::extents`] instead.
+    pub(super) fn shapes(&mut self, ids: impl Iterator<Item = Option<u64>>) -> Option<Column> {
+        let mut column = Column::default();
+        for id in ids {
+            let row = id.and_then(|id| self.labels.shape(id as u32));
+            column.push(match row {
+                Some(row) => Some(u64::from(self.shapes.intern(row)?)),
+                None => None,
+            });
+        }
+        Some(column)
+    }
+
+    /// The numbers of launch shapes, each in a column of its own.
+    pub(super) fn extents(&mut self, ids: impl Iterator<Item = Option<u64>>) -> [Column; EXTENTS.len()] {
+        self.shapes = PageShapes::default();
+        let mut columns = [const { Column::none() }; EXTENTS.len()];
+        for id in ids {
+            let row = id.and_then(|id| self.labels.shape(id as u32)).map(extents).unwrap_or_default();
+            for (column, number) in columns.iter_mut().zip(row) {
+                column.push(number.and_then(|number| u64::try_from(number).ok()));
+            }
+        }
+        columns
+    }
+
+    /// An API call.
+    pub(super) fn call(&mut self, name: u32) -> u32 {
+        self.calls.get(name, || self.names.intern(self.labels.api(name)))
+    }
+
+    /// Any name of the trace.
+    pub(super) fn text(&mut self, name: u32) -> u32 {
+        self.texts.get(name, || self.names.intern(self.labels.text(name)))
+    }
+}

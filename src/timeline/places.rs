@@ -1,0 +1,113 @@
+//! What processes, threads, GPUs, contexts and streams are called in rows.
+
+use crate::analysis::labels::Labels;
+use crate::analysis::launches::{green_contexts, thread_names};
+use crate::error::Result;
+use crate::trace::select::Filter;
+use hashbrown::HashMap;
+use trace_format::tables;
+
+/// A stream of a process: process, context, stream.
+type Stream = (u32, u32, u32);
+
+/// Names of places.
+pub(super) struct Places<'a> {
+    labels: &'a Labels<'a>,
+    threads: HashMap<(u32, u32), u32>,
+    green: HashMap<(u32, u32), u32>,
+    /// Name id and flag, 0 for none.
+    streams: HashMap<Stream, (u32, u32)>,
+}
+
+/// `CUpti_ActivityStreamFlag` of a context's default stream.
+const NULL_STREAM: u32 = 3;
+
+impl<'a> Places<'a> {
+    /// Reads what the traces say of places.
+    ///
+    /// # Errors
+    /// A part of a file that cannot be read.
+    pub(super) fn read(labels: &'a Labels<'a>) -> Result<Self> {
+        let frames = labels.frames();
+        let keep = |known: &mut HashMap<Stream, (u32, u32)>, stream: Stream, (name, flag): (u32, u32)| {
+            // The larger of several, so that the order in which they are met does not show.
+            let entry = known.entry(stream).or_default();
+            *entry = (entry.0.max(name), entry.1.max(flag));
+        };
+        let mut streams = frames.fold(
+            &tables::STREAM,
+            &["context", "stream", "flag", "name_id"],
+            &Filter::everything(),
+            HashMap::new,
+            |known, batch| {
+                let (context, stream) = (batch.u32("context"), batch.u32("stream"));
+                let (flag, name) = (batch.u32("flag"), batch.u32("name_id"));
+                batch.for_each_row(|i| {
+                    if let (Some(context), Some(stream)) = (context.get(i), stream.get(i)) {
+                        let facts = (name.get(i).unwrap_or(0), flag.get(i).unwrap_or(0));
+                        keep(known, (batch.process, context, stream), facts);
+                    }
+                });
+            },
+            |known, other| other.into_iter().for_each(|(stream, facts)| keep(known, stream, facts)),
+        )?;
+        let defaults: Vec<Stream> = frames.fold(
+            &tables::CONTEXT,
+            &["context", "null_stream"],
+            &Filter::everything(),
+            Vec::new,
+            |found: &mut Vec<Stream>, batch| {
+                let (context, stream) = (batch.u32("context"), batch.u32("null_stream"));
+                batch.for_each_row(|i| {
+                    if let (Some(context), Some(stream)) = (context.get(i), stream.get(i)) {
+                        found.push((batch.process, context, stream));
+                    }
+                });
+            },
+            |found, mut other| found.append(&mut other),
+        )?;
+        defaults.into_iter().for_each(|stream| keep(&mut streams, stream, (0, NULL_STREAM)));
+        Ok(Places { labels, threads: thread_names(frames)?, green: green_contexts(frames)?, streams })
+    }
+
+    /// Process id, where the trace says.
+    pub(super) fn pid(&self, process: u32) -> Option<u32> {
+        self.labels.frames().processes.get(process as usize).and_then(|p| p.info.pid)
+    }
+
+    pub(super) fn process(&self, process: u32) -> String {
+        let label = self.labels.process(process);
+        match label.strip_prefix("process") {
+            Some(rest) => format!("Process{rest}"),
+            None => label,
+        }
+    }
+
+    pub(super) fn thread(&self, process: u32, tid: u32) -> String {
+        let name = self.threads.get(&(process, tid)).map_or("", |&id| self.labels.text(id));
+        if name.is_empty() { format!("Thread {tid}") } else { format!("Thread {tid} ({name})") }
+    }
+
+    pub(super) fn device(&self, process: u32, device: u32) -> String {
+        match self.labels.device(process, device) {
+            "" => format!("Device {device}"),
+            name => format!("[{device}] {name}"),
+        }
+    }
+
+    pub(super) fn context(&self, process: u32, context: u32) -> String {
+        match self.green.get(&(process, context)) {
+            Some(parent) => format!("Context {context} (green, of {parent})"),
+            None => format!("Context {context}"),
+        }
+    }
+
+    pub(super) fn stream(&self, process: u32, context: u32, stream: u32) -> String {
+        let (name, flag) = self.streams.get(&(process, context, stream)).copied().unwrap_or_default();
+        match self.labels.text(name) {
+            "" if flag == NULL_STREAM => format!("Stream {stream} (default)"),
+            "" => format!("Stream {stream}"),
+            name => format!("Stream {stream} ({name})"),
+        }
+    }
+}

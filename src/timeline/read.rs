@@ -1,0 +1,250 @@
+//! Tables of a trace as sorted columns.
+
+use super::column::Column;
+use crate::error::{Error, Result};
+use crate::trace::batch::{Batch, Col};
+use crate::trace::frames::Frames;
+use crate::trace::select::Filter;
+use crate::trace::sink::valid_duration;
+use rayon::prelude::*;
+use std::cmp::Ordering;
+use trace_format::schema::{ColumnType, TableSpec};
+
+/// How a column of a table is taken over.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Take {
+    /// As it is; negative numbers are none.
+    Plain(&'static str),
+    /// A point in time, as how long before the start it was.
+    Before(&'static str),
+    /// A number that may be negative, zigzag coded.
+    Signed(&'static str),
+}
+
+impl Take {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Take::Plain(name) | Take::Before(name) | Take::Signed(name) => name,
+        }
+    }
+}
+
+/// What says when a record ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ends {
+    /// `duration_ns`; a record without one has impossible times.
+    Duration,
+    /// `duration_ns`; a record without one is a point in time.
+    Instant,
+    /// `end_ns`; a record without one was not finished.
+    End,
+}
+
+/// Records of one table or of several that share columns.
+#[derive(Debug, Default)]
+pub(super) struct Raw {
+    /// Start, as [`Batch::offset_ns`] makes it.
+    pub start_ns: Vec<i64>,
+    /// End minus start; null: not finished.
+    pub duration_ns: Column,
+    /// Ordinal of the process.
+    pub process: Column,
+    /// What was taken, in the order in which it was asked for.
+    pub fields: Vec<(&'static str, Column)>,
+    /// Records that were left out because their times are impossible.
+    pub undrawn: u64,
+}
+
+/// A column of any type as unsigned numbers.
+enum Numbers<'a> {
+    Absent,
+    U32(Col<'a, u32>),
+    U64(Col<'a, u64>),
+    I64(Col<'a, i64>),
+    F64(Col<'a, f64>),
+}
+
+impl<'a> Numbers<'a> {
+    fn of(batch: &'a Batch, table: &TableSpec, name: &str) -> Self {
+        let Some(column) = table.column_index(name) else { return Numbers::Absent };
+        match table.columns[column].ty {
+            ColumnType::U32 => Numbers::U32(batch.u32(name)),
+            ColumnType::U64 => Numbers::U64(batch.u64(name)),
+            ColumnType::I64 => Numbers::I64(batch.i64(name)),
+            ColumnType::F64 => Numbers::F64(batch.f64(name)),
+            ColumnType::Bool | ColumnType::Bytes => Numbers::Absent,
+        }
+    }
+
+    #[inline]
+    fn get(&self, i: usize) -> Option<u64> {
+        match self {
+            Numbers::Absent => None,
+            Numbers::U32(column) => column.get(i).map(u64::from),
+            Numbers::U64(column) => column.get(i),
+            Numbers::I64(column) => column.get(i).and_then(|v| u64::try_from(v).ok()),
+            Numbers::F64(column) => column.get(i).map(f64::to_bits),
+        }
+    }
+
+    #[inline]
+    fn signed(&self, i: usize) -> Option<i64> {
+        match self {
+            Numbers::I64(column) => column.get(i),
+            _ => self.get(i).and_then(|v| i64::try_from(v).ok()),
+        }
+    }
+}
+
+impl Raw {
+    fn new(takes: &[Take]) -> Raw {
+        Raw { fields: takes.iter().map(|take| (take.name(), Column::default())).collect(), ..Raw::default() }
+    }
+
+    /// The rows of `table` that pass, in no order.
+    ///
+    /// # Errors
+    /// A part of a file that cannot be read.
+    pub(super) fn read(
+        frames: &Frames,
+        filter: &Filter,
+        table: &'static TableSpec,
+        takes: &[Take],
+        ends: Ends,
+    ) -> Result<Raw> {
+        let end = if ends == Ends::End { "end_ns" } else { "duration_ns" };
+        let mut columns = vec!["start_ns", end];
+        columns.extend(takes.iter().map(|take| take.name()).filter(|name| table.column_index(name).is_some()));
+        frames.fold(
+            table,
+            &columns,
+            filter,
+            || Raw::new(takes),
+            |raw, batch| raw.add(batch, table, takes, ends),
+            |raw, other| raw.append(&other),
+        )
+    }
+
+    fn add(&mut self, batch: &Batch, table: &TableSpec, takes: &[Take], ends: Ends) {
+        let start = batch.i64("start_ns");
+        let end = batch.i64(if ends == Ends::End { "end_ns" } else { "duration_ns" });
+        let mut kept = Vec::with_capacity(batch.rows);
+        batch.for_each_row(|i| {
+            let Some(from) = start.get(i) else {
+                self.undrawn += 1;
+                return;
+            };
+            // `Some(None)`: not finished; `None`: not to be drawn.
+            let duration = match (ends, end.get(i)) {
+                (Ends::End, Some(to)) => valid_duration(from, to).map(Some),
+                (Ends::Duration | Ends::Instant, Some(ns)) => {
+                    from.checked_add(ns).and_then(|to| valid_duration(from, to)).map(Some)
+                }
+                (Ends::Duration, None) => None,
+                (Ends::Instant, None) => point(from).map(|()| Some(0)),
+                (Ends::End, None) => point(from).map(|()| None),
+            };
+            match duration {
+                Some(duration) => {
+                    kept.push(i as u32);
+                    self.start_ns.push(from.saturating_add(batch.offset_ns));
+                    self.duration_ns.push(duration.and_then(|ns| u64::try_from(ns).ok()));
+                    self.process.push(Some(u64::from(batch.process)));
+                }
+                None => self.undrawn += 1,
+            }
+        });
+        for ((_, column), take) in self.fields.iter_mut().zip(takes) {
+            let numbers = Numbers::of(batch, table, take.name());
+            for i in kept.iter().map(|&i| i as usize) {
+                column.push(match take {
+                    Take::Plain(_) => numbers.get(i),
+                    Take::Signed(_) => numbers.signed(i).map(zigzag),
+                    Take::Before(_) => start.get(i).zip(numbers.signed(i)).and_then(|(start, before)| {
+                        start.checked_sub(before).and_then(|ns| u64::try_from(ns).ok())
+                    }),
+                });
+            }
+        }
+    }
+
+    /// Adds all records of `other`, which has the same fields.
+    pub(super) fn append(&mut self, other: &Raw) {
+        self.start_ns.extend_from_slice(&other.start_ns);
+        self.duration_ns.append(&other.duration_ns);
+        self.process.append(&other.process);
+        for ((_, mine), (_, theirs)) in self.fields.iter_mut().zip(&other.fields) {
+            mine.append(theirs);
+        }
+        self.undrawn += other.undrawn;
+    }
+
+    /// What was taken under this name.
+    pub(super) fn field(&self, name: &str) -> &Column {
+        static NONE: Column = Column::none();
+        self.fields.iter().find(|(field, _)| *field == name).map_or(&NONE, |(_, column)| column)
+    }
+
+    /// Takes away what was taken under this name.
+    pub(super) fn take(&mut self, name: &str) -> Column {
+        let found = self.fields.iter_mut().find(|(field, _)| *field == name);
+        found.map(|(_, column)| std::mem::take(column)).unwrap_or_default()
+    }
+
+    /// Sorts by start, then by end (the other way round where records nest, so that what encloses comes first), then
+    /// by everything else: the order of batches must not show.
+    ///
+    /// # Errors
+    /// More records than can be numbered.
+    pub(super) fn sort(&mut self, outer_first: bool) -> Result<()> {
+        if u32::try_from(self.start_ns.len()).is_err() {
+            return Err(Error::new(format!("{} records are too many for a timeline", self.start_ns.len()))
+                .remedy("choose a part of them with --from and --to"));
+        }
+        let mut order: Vec<(i64, u32)> = self.start_ns.iter().copied().zip(0..).collect();
+        let compare = |a: usize, b: usize| {
+            let open = |i: usize| self.duration_ns.get(i).unwrap_or(u64::MAX);
+            let ends = open(a).cmp(&open(b));
+            let ends = if outer_first { ends.reverse() } else { ends };
+            let rest = || self.fields.iter().map(|(_, c)| c.get(a).cmp(&c.get(b))).find(|o| o.is_ne());
+            ends.then_with(|| self.process.get(a).cmp(&self.process.get(b)))
+                .then_with(|| rest().unwrap_or(Ordering::Equal))
+        };
+        order.par_sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| compare(a.1 as usize, b.1 as usize)));
+        self.start_ns.clear();
+        self.start_ns.extend(order.iter().map(|(start, _)| *start));
+        let order: Vec<u32> = order.into_iter().map(|(_, i)| i).collect();
+        self.reorder_columns(&order);
+        Ok(())
+    }
+
+    fn reorder_columns(&mut self, order: &[u32]) {
+        self.duration_ns.reorder(order);
+        self.process.reorder(order);
+        self.fields.iter_mut().for_each(|(_, column)| column.reorder(order));
+    }
+
+    /// Keeps the records that `keeps`.
+    pub(super) fn retain(&mut self, keeps: impl Fn(&Raw, usize) -> bool) {
+        let order: Vec<u32> = (0..self.start_ns.len() as u32).filter(|&i| keeps(self, i as usize)).collect();
+        if order.len() < self.start_ns.len() {
+            self.start_ns = order.iter().map(|&i| self.start_ns[i as usize]).collect();
+            self.reorder_columns(&order);
+        }
+    }
+}
+
+/// Whether this can be a point in time: 0 is one where traces count from their own start.
+fn point(at: i64) -> Option<()> {
+    valid_duration(at, at.saturating_add(1)).map(drop)
+}
+
+/// Small numbers of either sign as small numbers without one.
+pub(super) fn zigzag(value: i64) -> u64 {
+    ((value << 1) ^ (value >> 63)) as u64
+}
+
+/// What [`zigzag`] was made of.
+pub(super) fn unzigzag(value: u64) -> i64 {
+    (value >> 1) as i64 ^ -((value & 1) as i64)
+}

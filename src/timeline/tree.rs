@@ -1,0 +1,310 @@
+//! The rows of nvvp: who did what, on which thread, on which GPU, in which context and stream.
+
+use super::counters::Memory;
+use super::model::{DIRECTIVE_TABLES, GPU_TABLES, Kept, Model};
+use super::places::Places;
+use super::rows::{Kind, Quantity, Row};
+use crate::cupti;
+use crate::cupti::codes;
+use hashbrown::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::Hash;
+
+/// Kernels that have a row of their own in each context, those that took longest; the rest share one.
+const KERNEL_ROWS: usize = 200;
+
+/// Number of table `kernel` in field `table` of GPU work; copies, fills and graphs follow.
+pub(super) const KERNELS: u64 = 0;
+pub(super) const COPIES: u64 = 1;
+const FILLS: u64 = 2;
+
+/// All rows in the order in which they are shown, and where records are found.
+#[derive(Default)]
+pub struct Tree {
+    /// The rows.
+    pub rows: Vec<Row>,
+    /// Rows of GPU work by process, device, context, and what [`work_key`] gives.
+    pub work: HashMap<(u32, u32, u32, (u32, u32)), usize>,
+    /// Rows of calls by process, thread and domain.
+    pub calls: HashMap<(u32, u32, u32), usize>,
+    /// Device rows by process and device.
+    pub devices: BTreeMap<(u32, u32), usize>,
+}
+
+/// Numbers of records by what `key` says of them.
+fn group<K: Copy + Eq + Hash + Ord>(
+    records: impl Iterator<Item = u32>,
+    key: impl Fn(usize) -> K,
+) -> BTreeMap<K, Vec<u32>> {
+    let mut places: HashMap<K, usize> = HashMap::new();
+    let mut groups: Vec<(K, Vec<u32>)> = Vec::new();
+    // Records that follow each other often belong together.
+    let mut last = None;
+    for record in records {
+        let key = key(record as usize);
+        let place = match last.filter(|(last, _)| *last == key) {
+            Some((_, place)) => place,
+            None => *places.entry(key).or_insert_with(|| {
+                groups.push((key, Vec::new()));
+                groups.len() - 1
+            }),
+        };
+        last = Some((key, place));
+        groups[place].1.push(record);
+    }
+    groups.into_iter().collect()
+}
+
+/// What tells rows of GPU work in one context apart, in the order in which nvvp had them: copies by direction, fills,
+/// graphs, kernels.
+pub(super) fn work_key(table: Option<u64>, kind: u32) -> (u32, u32) {
+    match table {
+        Some(COPIES) => (0, kind),
+        Some(FILLS) => (1, 0),
+        Some(KERNELS) | None => (3, 0),
+        Some(_) => (2, 0),
+    }
+}
+
+/// Records of one thread or device, by what else tells rows apart.
+type Rows<K> = BTreeMap<K, Vec<u32>>;
+/// Records by process, and by thread or device.
+type ByProcess<K> = BTreeMap<u32, BTreeMap<u32, Rows<K>>>;
+
+fn by_process<K: Copy + Eq + Hash + Ord>(
+    model: &Model,
+    kept: Kept,
+    key: impl Fn(usize) -> (u32, K),
+) -> ByProcess<K> {
+    let store = model.store(kept);
+    let mut out = ByProcess::new();
+    let all = group(0..store.len() as u32, |i| (store.process.id(i, 0), key(i)));
+    for ((process, (place, key)), members) in all {
+        out.entry(process).or_default().entry(place).or_default().insert(key, members);
+    }
+    out
+}
+
+/// Rows of ranges, marks and other profilers' operators.
+const RANGE_ROWS: [(Kind, &str); 5] = [
+    (Kind::Nvtx, "NVTX ranges"),
+    (Kind::Markers, "Markers"),
+    (Kind::Nvtx, "Annotations"),
+    (Kind::Nvtx, "Operators"),
+    (Kind::Nvtx, "Python functions"),
+];
+
+/// Which of [`RANGE_ROWS`] shows a style. Push/pop and start/end ranges share one.
+fn range_row(style: u32) -> usize {
+    match style {
+        2 => 1,
+        3 => 3,
+        4 => 2,
+        5 => 4,
+        _ => 0,
+    }
+}
+
+impl Tree {
+    /// Finds the rows of all records.
+    pub(super) fn build(model: &Model, places: &Places, memory: &Memory) -> Tree {
+        let mut tree = Tree::default();
+        let (api, ranges) = (model.store(Kept::Api), model.store(Kept::Range));
+        let (directives, uvm) = (model.store(Kept::Directive), model.store(Kept::Uvm));
+        let (tid, domain) = (api.field("tid"), api.field("domain"));
+        let mut calls = by_process(model, Kept::Api, |i| (tid.id(i, 0), domain.id(i, cupti::RUNTIME)));
+        let (tid, style) = (ranges.field("tid"), ranges.field("style"));
+        let mut ranges = by_process(model, Kept::Range, |i| (tid.id(i, 0), range_row(style.id(i, 0))));
+        let (tid, table) = (directives.field("tid"), directives.field("table"));
+        let mut directives = by_process(model, Kept::Directive, |i| (tid.id(i, 0), table.id(i, 0)));
+        let mut overhead = by_process(model, Kept::Overhead, |_| (0, ()));
+        let mut syncs = by_process(model, Kept::Sync, |_| (0, ()));
+        let (to, from, kind) = (uvm.field("dst_device"), uvm.field("src_device"), uvm.field("kind"));
+        let device = |i: usize| to.get(i).or(from.get(i)).unwrap_or(0) as u32;
+        let mut migrations = by_process(model, Kept::Uvm, |i| (device(i), kind.id(i, 0)));
+        let gpu = model.store(Kept::Gpu);
+        let (device, context) = (gpu.field("device"), gpu.field("context"));
+        let mut work = by_process(model, Kept::Gpu, |i| (device.id(i, 0), context.id(i, 0)));
+
+        let mut processes = BTreeSet::new();
+        processes.extend(calls.keys().chain(ranges.keys()).chain(directives.keys()));
+        processes.extend(overhead.keys().chain(syncs.keys()).chain(migrations.keys()).chain(work.keys()));
+        for process in processes {
+            let root = tree.push(Row::heading(Kind::Process, None, places.process(process)));
+            let (calls, ranges) = (take(&mut calls, process), take(&mut ranges, process));
+            tree.threads(process, root, places, calls, ranges, take(&mut directives, process));
+            for ((), members) in take(&mut overhead, process).into_values().flatten() {
+                tree.leaf(Kind::Overhead, root, "Profiling Overhead", Some("overhead"), Kept::Overhead, members);
+            }
+            for ((), members) in take(&mut syncs, process).into_values().flatten() {
+                tree.leaf(Kind::Sync, root, "Synchronization", Some("sync"), Kept::Sync, members);
+            }
+            let (mut work, mut migrations) = (take(&mut work, process), take(&mut migrations, process));
+            let devices: BTreeSet<u32> = work.keys().chain(migrations.keys()).copied().collect();
+            for device in devices {
+                let row = tree.push(Row::heading(Kind::Device, Some(root), places.device(process, device)));
+                tree.devices.insert((process, device), row);
+                for (kind, members) in migrations.remove(&device).into_iter().flatten() {
+                    tree.leaf(Kind::Migration, row, &migration_label(kind), Some("uvm"), Kept::Uvm, members);
+                }
+                let mut found = [false; 2];
+                for (context, members) in work.remove(&device).into_iter().flatten() {
+                    let table = gpu.field("table");
+                    let has = |wanted| members.iter().any(|&i| table.get(i as usize) == Some(wanted));
+                    found = [found[0] || has(KERNELS), found[1] || has(COPIES)];
+                    tree.context(model, places, (process, device, context), row, &members);
+                }
+                let quantities = [
+                    (tree.rows.len() > row + 1, Quantity::Busy),
+                    (found[0], Quantity::Queue),
+                    (found[1], Quantity::Copies),
+                    (memory.knows((process, device)), Quantity::Memory),
+                ];
+                for (_, quantity) in quantities.into_iter().filter(|(known, _)| *known) {
+                    let counter = Row::heading(Kind::Counter, Some(row), quantity.words().0.to_owned());
+                    tree.push(Row { counter: Some(quantity), adds_up: false, ..counter });
+                }
+            }
+        }
+        tree
+    }
+
+    fn push(&mut self, row: Row) -> usize {
+        self.rows.push(row);
+        self.rows.len() - 1
+    }
+
+    fn leaf(
+        &mut self,
+        kind: Kind,
+        parent: usize,
+        label: &str,
+        table: Option<&'static str>,
+        kept: Kept,
+        members: Vec<u32>,
+    ) -> usize {
+        let row = Row::heading(kind, Some(parent), label.to_owned());
+        self.push(Row { table, kept: Some(kept), members, ..row })
+    }
+
+    fn threads(
+        &mut self,
+        process: u32,
+        root: usize,
+        places: &Places,
+        mut calls: BTreeMap<u32, Rows<u32>>,
+        mut ranges: BTreeMap<u32, Rows<usize>>,
+        mut directives: BTreeMap<u32, Rows<u32>>,
+    ) {
+        let mut tids: Vec<u32> = calls.keys().chain(ranges.keys()).chain(directives.keys()).copied().collect();
+        // The main thread first: it has the number of its process.
+        tids.sort_unstable_by_key(|&tid| (places.pid(process) != Some(tid), tid));
+        tids.dedup();
+        for tid in tids {
+            let thread = self.push(Row::heading(Kind::Thread, Some(root), places.thread(process, tid)));
+            for (domain, members) in calls.remove(&tid).into_iter().flatten() {
+                let (kind, label) = match domain {
+                    cupti::DRIVER => (Kind::Driver, "Driver API"),
+                    _ => (Kind::Runtime, "Runtime API"),
+                };
+                let row = self.leaf(kind, thread, label, Some("api"), Kept::Api, members);
+                self.calls.insert((process, tid, domain), row);
+            }
+            for (row, members) in ranges.remove(&tid).into_iter().flatten() {
+                let (kind, label) = RANGE_ROWS[row];
+                self.leaf(kind, thread, label, Some("range"), Kept::Range, members);
+            }
+            for (table, members) in directives.remove(&tid).into_iter().flatten() {
+                let label = ["OpenACC", "OpenMP"][table as usize % 2];
+                let table = DIRECTIVE_TABLES[table as usize % 2].name;
+                self.leaf(Kind::Directives, thread, label, Some(table), Kept::Directive, members);
+            }
+        }
+    }
+
+    fn context(
+        &mut self,
+        model: &Model,
+        places: &Places,
+        (process, device, context): (u32, u32, u32),
+        parent: usize,
+        members: &[u32],
+    ) {
+        let gpu = model.store(Kept::Gpu);
+        let root = self.push(Row::heading(Kind::Context, Some(parent), places.context(process, context)));
+        let (table, kind, stream) = (gpu.field("table"), gpu.field("kind"), gpu.field("stream"));
+        let order = |i: usize| work_key(table.get(i), kind.id(i, 0));
+        for ((place, direction), members) in group(members.iter().copied(), order) {
+            let name = GPU_TABLES[[1, 2, 3, 0][place as usize]].name;
+            let (kind, label) = match place {
+                0 => (Kind::Memcpy, copy_label(direction)),
+                1 => (Kind::Memset, "MemSet".to_owned()),
+                2 => (Kind::Graph, "Graphs".to_owned()),
+                _ => (Kind::Compute, "Compute".to_owned()),
+            };
+            let names = (place == 3).then(|| kernel_rows(model, &members));
+            let row = self.leaf(kind, root, &label, Some(name), Kept::Gpu, members);
+            self.work.insert((process, device, context, (place, direction)), row);
+            for (label, members) in names.into_iter().flatten() {
+                let kernel = self.leaf(Kind::Kernel, row, &label, None, Kept::Gpu, members);
+                self.rows[kernel].adds_up = false;
+            }
+        }
+        let streams = self.push(Row::heading(Kind::Streams, Some(root), "Streams".to_owned()));
+        self.rows[streams].adds_up = false;
+        for (stream, members) in group(members.iter().copied(), |i| stream.id(i, 0)) {
+            let label = places.stream(process, context, stream);
+            self.leaf(Kind::Stream, streams, &label, None, Kept::Gpu, members);
+        }
+    }
+}
+
+fn take<K>(groups: &mut ByProcess<K>, process: u32) -> BTreeMap<u32, Rows<K>> {
+    groups.remove(&process).unwrap_or_default()
+}
+
+/// Kernels by name, the longest in total first; what is beyond the limit in one.
+fn kernel_rows(model: &Model, members: &[u32]) -> Vec<(String, Vec<u32>)> {
+    let gpu = model.store(Kept::Gpu);
+    let total = |members: &[u32]| -> u128 {
+        members.iter().map(|&i| u128::from(gpu.duration_ns.get(i as usize).unwrap_or(0))).sum()
+    };
+    let by_name = group(members.iter().copied(), |i| gpu.name.id(i, 0));
+    let mut rows: Vec<(u128, &str, Vec<u32>)> =
+        by_name.into_iter().map(|(name, members)| (total(&members), model.names.get(name), members)).collect();
+    rows.sort_unstable_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+    let rest: Vec<_> = rows.drain(rows.len().min(KERNEL_ROWS)..).collect();
+    let mut out: Vec<(String, Vec<u32>)> = rows
+        .into_iter()
+        .map(|(_, name, members)| (if name.is_empty() { "(no name)" } else { name }.to_owned(), members))
+        .collect();
+    if !rest.is_empty() {
+        let label = format!("{} other kernels", rest.len());
+        let mut members: Vec<u32> = rest.into_iter().flat_map(|(.., members)| members).collect();
+        members.sort_unstable();
+        out.push((label, members));
+    }
+    out
+}
+
+fn copy_label(kind: u32) -> String {
+    match codes::word(codes::MEMCPY_KIND, kind) {
+        Some(direction) => format!("MemCpy ({direction})"),
+        None => format!("MemCpy (kind {kind})"),
+    }
+}
+
+/// A unified memory row, in nvvp's words where it had some.
+fn migration_label(kind: u32) -> String {
+    match kind {
+        1 => "Data Migration (HtoD)".to_owned(),
+        2 => "Data Migration (DtoH)".to_owned(),
+        8 => "Data Migration (DtoD)".to_owned(),
+        3 => "CPU Page Faults".to_owned(),
+        4 => "GPU Page Faults".to_owned(),
+        5 => "Memory Thrashing".to_owned(),
+        6 => "Memory Throttling".to_owned(),
+        7 => "Remote Map".to_owned(),
+        _ => format!("Unified Memory ({kind})"),
+    }
+}
