@@ -95,6 +95,9 @@ pub fn run(args: &Args) -> Result<()> {
     let labels = Labels::new(&frames, args.demangling);
     let filter = args.choosing.filter(args.choosing.selection()?, &labels)?;
     let timeline = Timeline::build(&labels, &filter)?;
+    // The timeline has columns of its own; what it was made from may be several times as large.
+    drop((filter, labels));
+    drop(frames);
     progress.finish();
     for note in &timeline.notes {
         // A closed stderr must not cost the page.

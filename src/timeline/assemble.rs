@@ -152,8 +152,9 @@ mod tests {
 
     #[test]
     fn nothing_that_is_put_in_is_taken_for_a_marker() {
-        let page = fill("\"/*SCRIPT*/<!--TILES-->\"", "TILES", Tiles::Inside);
-        assert_eq!(page.matches("TILES").count(), 2);
+        let inside = MARKERS.concat();
+        let page = fill(&inside, &inside, Tiles::Inside);
+        assert_eq!(page.matches(&inside).count(), 2);
         assert!(!escaped("\"</script><!--\"").contains('<'));
     }
 }

@@ -57,6 +57,7 @@ impl Steps {
     /// Fills a row with the tiles of all levels.
     fn fill(mut self, row: &mut Row, scale: Scale) {
         let mut areas = self.areas(scale);
+        row.levels = scale.levels;
         for level in 1..=scale.levels {
             let values: Vec<(u64, i64)> = areas.iter().map(|area| self.mean(area, level, scale)).collect();
             if level == 1 {

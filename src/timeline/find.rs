@@ -13,6 +13,9 @@ use std::cmp::Reverse;
 /// Names that a selection lists for each row.
 const SELECTED_NAMES: usize = 20;
 
+/// A record that was found: its start, its row, its place there.
+type Hit = (u64, usize, usize);
+
 impl Timeline {
     /// Names that contain a text in any case, or that match `/a regular expression/`.
     fn matching_names(&self, query: &str) -> Result<Vec<bool>> {
@@ -57,13 +60,12 @@ impl Timeline {
             }
             Some((total, hits))
         };
-        let found: Vec<(u64, Vec<(u64, usize, usize)>)> =
-            self.rows.par_iter().enumerate().filter_map(find).collect();
+        let found: Vec<(u64, Vec<Hit>)> = self.rows.par_iter().enumerate().filter_map(find).collect();
         let total: u64 = found.iter().map(|(total, _)| total).sum();
-        let mut hits: Vec<(u64, usize, usize)> = found.into_iter().flat_map(|(_, hits)| hits).collect();
+        let mut hits: Vec<Hit> = found.into_iter().flat_map(|(_, hits)| hits).collect();
         hits.sort_unstable();
         hits.truncate(limit);
-        let hit = |&(start_ns, id, place): &(u64, usize, usize)| {
+        let hit = |&(start_ns, id, place): &Hit| {
             let row = &self.rows[id];
             let store = row.store(&self.model)?;
             let i = row.members[place] as usize;

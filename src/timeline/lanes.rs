@@ -59,7 +59,11 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) % below
         };
-        let mut slices: Vec<(u64, u64)> = (0..2_000).map(|_| next(10_000)).map(|s| (s, s + next(200))).collect();
+        let mut slices = Vec::new();
+        for _ in 0..2_000 {
+            let start = next(10_000);
+            slices.push((start, start + next(200)));
+        }
         slices.sort_unstable();
         let (lanes, count) = of(&slices);
         let mut last = vec![0; count as usize];

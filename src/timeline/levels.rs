@@ -13,8 +13,8 @@ pub const BINS_PER_TILE: u64 = 1024;
 const FEWEST_BINS: u64 = 16_384;
 /// Bins that the finest level has at most, whatever the trace.
 const MOST_BINS: u64 = 1 << 20;
-/// Records per bin in the busiest row, on average.
-const RECORDS_PER_BIN: u64 = 4;
+/// Records per bin in the busiest row, on average: a page draws records, not bins, where there are few.
+const RECORDS_PER_BIN: u64 = 8;
 
 /// How time is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Which call launched which GPU work, and where GPUs had nothing to do.
 
 use super::column::Column;
-use super::model::{Kept, Model};
+use super::model::{Kept, Model, Shown};
 use super::rows::Kind;
 use super::tree::{KERNELS, Tree};
 use crate::trace::frames::Frames;
@@ -46,10 +46,10 @@ impl Model {
                 count.set(call, Some(count.get(call).unwrap_or(0) + 1));
             }
         }
-        self.store_mut(Kept::Gpu).add_field("launch", false, launch);
+        self.store_mut(Kept::Gpu).add_field("launch", Shown::Never, launch);
         let api = self.store_mut(Kept::Api);
-        api.add_field("gpu", false, first);
-        api.add_field("gpu_count", true, count);
+        api.add_field("gpu", Shown::Never, first);
+        api.add_field("gpu_count", Shown::Always, count);
     }
 }
 
@@ -64,6 +64,9 @@ pub struct Gap {
     pub duration_ns: u64,
 }
 
+/// Duration, start and row of a gap: the longer is the larger, of equal ones the earlier.
+type LongFirst = (u64, Reverse<u64>, Reverse<usize>);
+
 /// The longest gaps between any two pieces of work of a device, whichever process they belong to.
 pub(super) fn gaps(model: &Model, tree: &Tree, frames: &Frames) -> Vec<Gap> {
     let gpu = model.store(Kept::Gpu);
@@ -77,7 +80,7 @@ pub(super) fn gaps(model: &Model, tree: &Tree, frames: &Frames) -> Vec<Gap> {
         rows.entry(identity).or_insert(row);
     }
     let mut ends: BTreeMap<(u32, u32), u64> = BTreeMap::new();
-    let mut longest: BinaryHeap<Reverse<(u64, Reverse<u64>, Reverse<usize>)>> = BinaryHeap::new();
+    let mut longest: BinaryHeap<Reverse<LongFirst>> = BinaryHeap::new();
     for i in 0..gpu.len() {
         let Some(&identity) = identities.get(&(gpu.process.id(i, 0), devices.id(i, 0))) else { continue };
         let (start, end) = gpu.span(i);

@@ -97,7 +97,7 @@ impl Timeline {
             "label": row.label,
             "lanes": row.lane_count,
             "records": row.members.len(),
-            "levels": self.scale.levels,
+            "levels": row.levels,
             "columns": columns,
             "tile_spans": row.tile_spans,
             "busy_ns": row.busy_ns,
@@ -129,10 +129,7 @@ impl Timeline {
         let Some(row) = self.rows.get(row) else { return false };
         match level {
             0 => index < row.tile_spans.len() as u64,
-            _ => {
-                level <= self.scale.levels
-                    && index <= self.model.duration_ns / self.scale.bin_ns(level) / BINS_PER_TILE
-            }
+            _ => level <= row.levels && index <= self.model.duration_ns / self.scale.bin_ns(level) / BINS_PER_TILE,
         }
     }
 }

@@ -36,13 +36,24 @@ pub enum Kept {
 pub const KEPT: [Kept; 7] =
     [Kept::Gpu, Kept::Api, Kept::Range, Kept::Directive, Kept::Overhead, Kept::Sync, Kept::Uvm];
 
+/// Where pages show a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// In all rows of the record.
+    Always,
+    /// In the row that counts the record: its numbers hardly repeat, and would take room in every row.
+    Once,
+    /// Nowhere: it says which row a record belongs to.
+    Never,
+}
+
 /// A column that pages show beside times and names.
 #[derive(Debug)]
 pub struct Field {
     /// Its name, with the unit in it.
     pub name: &'static str,
-    /// Whether pages get it; the others only say which row a record belongs to.
-    pub shown: bool,
+    /// Where pages show it.
+    pub shown: Shown,
     /// Its numbers.
     pub values: Column,
 }
@@ -89,7 +100,7 @@ impl Store {
     }
 
     /// Adds a field.
-    pub(super) fn add_field(&mut self, name: &'static str, shown: bool, values: Column) {
+    pub(super) fn add_field(&mut self, name: &'static str, shown: Shown, values: Column) {
         self.fields.push(Field { name, shown, values });
     }
 }

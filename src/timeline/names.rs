@@ -1,5 +1,6 @@
 //! Texts and launch shapes of a page, each once.
 
+use super::column::Column;
 use crate::analysis::labels::Labels;
 use hashbrown::hash_table::Entry;
 use hashbrown::{HashMap, HashTable};
@@ -64,7 +65,44 @@ impl Renamed {
 }
 
 /// What a page says of a launch shape: all but the name.
-type Extents = [Option<i64>; 12];
+pub(super) type Extents = [Option<i64>; 12];
+
+/// What the numbers of [`Extents`] are.
+pub(super) const EXTENTS: [&str; 12] = [
+    "grid_x",
+    "grid_y",
+    "grid_z",
+    "block_x",
+    "block_y",
+    "block_z",
+    "cluster_x",
+    "cluster_y",
+    "cluster_z",
+    "registers",
+    "static_smem_bytes",
+    "dynamic_smem_bytes",
+];
+
+/// Shapes that a page lists at most. Where nearly every launch has one of its own, records hold the numbers.
+const MOST_SHAPES: usize = 20_000;
+
+/// The numbers of a launch shape.
+fn extents(row: &ShapeRow) -> Extents {
+    [
+        row.grid_x,
+        row.grid_y,
+        row.grid_z,
+        row.block_x,
+        row.block_y,
+        row.block_z,
+        row.cluster_x,
+        row.cluster_y,
+        row.cluster_z,
+        row.registers,
+        row.static_smem_bytes,
+        row.dynamic_smem_bytes,
+    ]
+}
 
 /// Launch shapes by id, without names.
 #[derive(Default)]
@@ -74,26 +112,19 @@ pub struct PageShapes {
 }
 
 impl PageShapes {
-    /// The id of a shape, new or known.
-    pub(super) fn intern(&mut self, row: &ShapeRow) -> u32 {
-        let extents = [
-            row.grid_x,
-            row.grid_y,
-            row.grid_z,
-            row.block_x,
-            row.block_y,
-            row.block_z,
-            row.cluster_x,
-            row.cluster_y,
-            row.cluster_z,
-            row.registers,
-            row.static_smem_bytes,
-            row.dynamic_smem_bytes,
-        ];
-        *self.index.entry(extents).or_insert_with(|| {
-            self.rows.push(extents);
-            self.rows.len() as u32 - 1
-        })
+    /// The id of a shape, new or known; none once there are too many.
+    pub(super) fn intern(&mut self, row: &ShapeRow) -> Option<u32> {
+        let extents = extents(row);
+        if let Some(&id) = self.index.get(&extents) {
+            return Some(id);
+        }
+        if self.rows.len() >= MOST_SHAPES {
+            return None;
+        }
+        let id = self.rows.len() as u32;
+        self.rows.push(extents);
+        self.index.insert(extents, id);
+        Some(id)
     }
 
     /// All shapes by id, for the page.
@@ -121,7 +152,6 @@ pub(super) struct Naming<'a> {
     kernels: Renamed,
     calls: Renamed,
     texts: Renamed,
-    extents: Renamed,
 }
 
 impl<'a> Naming<'a> {
@@ -133,7 +163,6 @@ impl<'a> Naming<'a> {
             kernels: Renamed::default(),
             calls: Renamed::default(),
             texts: Renamed::default(),
-            extents: Renamed::default(),
         }
     }
 
@@ -142,10 +171,30 @@ impl<'a> Naming<'a> {
         self.kernels.get(shape, || self.names.intern(self.labels.kernel(shape)))
     }
 
-    /// A launch shape; none if the trace does not have it.
-    pub(super) fn shape(&mut self, shape: u32) -> Option<u32> {
-        let row = self.labels.shape(shape)?;
-        Some(self.extents.get(shape, || self.shapes.intern(row)))
+    /// Launch shapes as the page lists them; `None`: there are too many, ask for [`Naming::extents`] instead.
+    pub(super) fn shapes(&mut self, ids: impl Iterator<Item = Option<u64>>) -> Option<Column> {
+        let mut column = Column::default();
+        for id in ids {
+            let row = id.and_then(|id| self.labels.shape(id as u32));
+            column.push(match row {
+                Some(row) => Some(u64::from(self.shapes.intern(row)?)),
+                None => None,
+            });
+        }
+        Some(column)
+    }
+
+    /// The numbers of launch shapes, each in a column of its own.
+    pub(super) fn extents(&mut self, ids: impl Iterator<Item = Option<u64>>) -> [Column; EXTENTS.len()] {
+        self.shapes = PageShapes::default();
+        let mut columns = [const { Column::none() }; EXTENTS.len()];
+        for id in ids {
+            let row = id.and_then(|id| self.labels.shape(id as u32)).map(extents).unwrap_or_default();
+            for (column, number) in columns.iter_mut().zip(row) {
+                column.push(number.and_then(|number| u64::try_from(number).ok()));
+            }
+        }
+        columns
     }
 
     /// An API call.

@@ -2,7 +2,7 @@
 
 use super::Timeline;
 use super::column::Column;
-use super::model::{Kept, Store};
+use super::model::{Kept, Model, Store};
 use super::rows::{RECORDS_PER_TILE, Row};
 use super::tree::work_key;
 use super::varint::Writer;
@@ -36,50 +36,72 @@ pub(super) fn columns(row: &Row, store: &Store) -> Vec<PageColumn> {
         column("name", "plain", From::Name),
         column("lane", "plain", From::Lane),
     ];
-    out.extend(row.fields.iter().map(|&field| column(store.fields[field].name, "nullable", From::Field(field))));
+    let encoding = |grows| if grows { "delta" } else { "nullable" };
+    let field =
+        |&(field, grows): &(usize, bool)| column(store.fields[field].name, encoding(grows), From::Field(field));
+    out.extend(row.fields.iter().map(field));
     if row.linked {
-        let [row, index] = match row.kept {
+        let [other, index] = match row.kept {
             Some(Kept::Api) => ["gpu_row", "gpu_index"],
             _ => ["launch_row", "launch_index"],
         };
-        out.push(column(row, "nullable", From::LinkRow));
-        out.push(column(index, "nullable", From::LinkIndex));
+        out.push(column(other, encoding(row.links_grow), From::LinkRow));
+        out.push(column(index, encoding(row.links_grow), From::LinkIndex));
     }
     out
 }
 
-/// Finds the other side of launches: GPU work in the row of its kind, calls in the row of their thread.
-struct Links<'t> {
-    timeline: &'t Timeline,
+/// What tells rows of one process apart: device, context and [`work_key`], or thread and domain.
+type Key = (u32, u32, (u32, u32));
+
+/// The other side of launches.
+struct Sides<'m> {
     /// The record on the other side.
-    link: &'t Column,
-    other: &'t Store,
-    /// What says which row a record on the other side is in.
-    keys: [&'t Column; 4],
+    link: &'m Column,
+    other: &'m Store,
+    keys: [&'m Column; 4],
     to_gpu: bool,
 }
 
-impl<'t> Links<'t> {
-    fn new(timeline: &'t Timeline, store: &'t Store, kept: Option<Kept>) -> Self {
-        let to_gpu = kept == Some(Kept::Api);
-        let other = timeline.model.store(if to_gpu { Kept::Gpu } else { Kept::Api });
+impl<'m> Sides<'m> {
+    fn new(model: &'m Model, row: &Row) -> Option<Self> {
+        let to_gpu = row.kept == Some(Kept::Api);
+        let other = model.store(if to_gpu { Kept::Gpu } else { Kept::Api });
         let keys = if to_gpu { ["device", "context", "table", "kind"] } else { ["tid", "domain", "", ""] };
-        let link = store.field(if to_gpu { "gpu" } else { "launch" });
-        Links { timeline, link, other, keys: keys.map(|key| other.field(key)), to_gpu }
+        let link = row.store(model)?.field(if to_gpu { "gpu" } else { "launch" });
+        Some(Sides { link, other, keys: keys.map(|key| other.field(key)), to_gpu })
     }
 
-    /// Row and place of the other side of record `i`.
-    fn get(&self, i: usize) -> Option<(usize, u64)> {
+    /// The other side of record `i`, and what says which row that is in.
+    fn get(&self, i: usize) -> Option<(u32, Key)> {
         let record = self.link.get(i)? as usize;
-        let process = self.other.process.id(record, 0);
         let [a, b, c, d] = self.keys;
-        let (a, b) = (a.id(record, 0), b.id(record, 0));
-        let row = match self.to_gpu {
-            true => *self.timeline.work.get(&(process, a, b, work_key(c.get(record), d.id(record, 0))))?,
-            false => *self.timeline.calls.get(&(process, a, b))?,
-        };
-        Some((row, self.timeline.rows[row].position(record as u32)?))
+        let work = if self.to_gpu { work_key(c.get(record), d.id(record, 0)) } else { (0, 0) };
+        Some((record as u32, (a.id(record, 0), b.id(record, 0), work)))
     }
+}
+
+/// Whether all records of a row have another side, all of them in one row and in the same order.
+pub(super) fn links_grow(model: &Model, row: &Row) -> bool {
+    let Some(sides) = Sides::new(model, row) else { return false };
+    let mut last: Option<(u32, Key)> = None;
+    row.members.iter().all(|&i| {
+        let Some((record, key)) = sides.get(i as usize) else { return false };
+        let (before, first) = *last.get_or_insert((record, key));
+        last = Some((record, first));
+        record >= before && key == first
+    })
+}
+
+/// Row and place of the other side of record `i`: GPU work in the row of its kind, calls in the row of their thread.
+fn link(timeline: &Timeline, sides: &Sides, i: usize) -> Option<(usize, u64)> {
+    let (record, (a, b, work)) = sides.get(i)?;
+    let process = sides.other.process.id(record as usize, 0);
+    let row = match sides.to_gpu {
+        true => *timeline.work.get(&(process, a, b, work))?,
+        false => *timeline.calls.get(&(process, a, b))?,
+    };
+    Some((row, timeline.rows[row].position(record)?))
 }
 
 /// Tile `index` of the records of a row; nothing beyond the last.
@@ -88,23 +110,28 @@ pub(super) fn tile(timeline: &Timeline, row: &Row, index: u64) -> Option<Vec<u8>
     let first = usize::try_from(index).ok()?.checked_mul(RECORDS_PER_TILE)?;
     let end = row.members.len().min(first.checked_add(RECORDS_PER_TILE)?);
     let members = row.members.get(first..end).filter(|members| !members.is_empty())?;
-    let links = Links::new(timeline, store, row.kept);
-    let linked: Vec<Option<(usize, u64)>> = match row.linked {
-        true => members.iter().map(|&i| links.get(i as usize)).collect(),
-        false => Vec::new(),
+    let sides = Sides::new(&timeline.model, row).filter(|_| row.linked);
+    let linked: Vec<Option<(usize, u64)>> = match sides {
+        Some(sides) => members.iter().map(|&i| link(timeline, &sides, i as usize)).collect(),
+        None => Vec::new(),
     };
     let mut out = Writer::default();
     out.put(members.len() as u64);
     let records = || members.iter().map(|&i| i as usize);
     for column in columns(row, store) {
-        match column.from {
-            From::Start => out.deltas(records().map(|i| store.start_ns[i])),
-            From::Duration => records().for_each(|i| out.nullable(store.duration_ns.get(i))),
-            From::Name => records().for_each(|i| out.put(store.name.get(i).unwrap_or(0))),
-            From::Lane => (first..end).for_each(|i| out.put(row.lanes.get(i).unwrap_or(0))),
-            From::Field(field) => records().for_each(|i| out.nullable(store.fields[field].values.get(i))),
-            From::LinkRow => linked.iter().for_each(|link| out.nullable(link.map(|(row, _)| row as u64))),
-            From::LinkIndex => linked.iter().for_each(|link| out.nullable(link.map(|(_, place)| place))),
+        let numbers: Box<dyn Iterator<Item = Option<u64>>> = match column.from {
+            From::Start => Box::new(records().map(|i| Some(store.start_ns[i]))),
+            From::Duration => Box::new(records().map(|i| store.duration_ns.get(i))),
+            From::Name => Box::new(records().map(|i| store.name.get(i))),
+            From::Lane => Box::new((first..end).map(|i| row.lanes.get(i))),
+            From::Field(field) => Box::new(records().map(move |i| store.fields[field].values.get(i))),
+            From::LinkRow => Box::new(linked.iter().map(|link| link.map(|(row, _)| row as u64))),
+            From::LinkIndex => Box::new(linked.iter().map(|link| link.map(|(_, place)| place))),
+        };
+        match column.encoding {
+            "delta" => out.deltas(numbers.map(Option::unwrap_or_default)),
+            "plain" => numbers.for_each(|number| out.put(number.unwrap_or(0))),
+            _ => numbers.for_each(|number| out.nullable(number)),
         }
     }
     Some(out.into_bytes())

@@ -3,7 +3,8 @@
 use super::column::Column;
 use super::lanes::lanes;
 use super::levels::{self, Bin, Scale, Slice, Spans};
-use super::model::{Kept, Model, Store};
+use super::model::{Field, Kept, Model, Shown, Store};
+use super::records::links_grow;
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
@@ -11,6 +12,8 @@ use std::io::{Read, Write};
 
 /// Records of a tile of level 0.
 pub const RECORDS_PER_TILE: usize = 4096;
+/// A row of no more tiles of records has none of bins: pages draw so few records as they are.
+const TILES_AS_RECORDS: usize = 2;
 
 /// What a row shows; named as nvvp named its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -131,16 +134,20 @@ pub struct Row {
     pub lanes: Column,
     /// How many lanes there are.
     pub lane_count: u32,
-    /// Fields that some of its records have, as places in [`Store::fields`].
-    pub fields: Vec<usize>,
+    /// Fields that some of its records have, as places in [`Store::fields`], and whether they grow.
+    pub fields: Vec<(usize, bool)>,
     /// Whether the other side of any of its records is known: the call, or the work that a call launched.
     pub linked: bool,
+    /// Whether the other sides are all in one row and follow each other as the records do.
+    pub links_grow: bool,
     /// How long anything of it was running.
     pub busy_ns: u64,
     /// Its longest record.
     pub max_duration_ns: u64,
     /// First start and last end of each tile of records.
     pub tile_spans: Vec<(u64, u64)>,
+    /// The coarsest level; 0 where there are only records.
+    pub levels: u32,
     /// Tiles of bins by level, from 1 on.
     pub tiles: Vec<Vec<(u64, Packed)>>,
     /// What a counter counts.
@@ -164,9 +171,11 @@ impl Row {
             lane_count: 0,
             fields: Vec::new(),
             linked: false,
+            links_grow: false,
             busy_ns: 0,
             max_duration_ns: 0,
             tile_spans: Vec::new(),
+            levels: 0,
             tiles: Vec::new(),
             counter: None,
             max_thousandths: 0,
@@ -196,9 +205,21 @@ impl Row {
         let used = |values: &Column| {
             !values.is_all_null() && self.members.iter().any(|&i| values.get(i as usize).is_some())
         };
-        let fields = (0..store.fields.len()).filter(|&f| store.fields[f].shown && used(&store.fields[f].values));
-        let fields = fields.collect();
+        // Most ids grow along a row, and take a third of the room as differences.
+        let grows = |values: &Column| {
+            let mut all = self.members.iter().map(|&i| values.get(i as usize));
+            let mut last = Some(0);
+            all.all(|value| value >= std::mem::replace(&mut last, value))
+        };
+        let shown = |field: &Field| match field.shown {
+            Shown::Always => used(&field.values),
+            Shown::Once => self.table.is_some() && used(&field.values),
+            Shown::Never => false,
+        };
+        let fields = (0..store.fields.len()).filter(|&f| shown(&store.fields[f]));
+        let fields = fields.map(|f| (f, grows(&store.fields[f].values))).collect();
         let linked = used(store.field("launch")) || used(store.field("gpu"));
+        let links_grow = linked && links_grow(model, self);
         let max_duration_ns = spans().map(|(start, end)| end - start).max().unwrap_or(0);
         let slices = self.members.iter().map(|&i| {
             let (start_ns, end_ns) = store.span(i as usize);
@@ -206,13 +227,18 @@ impl Row {
         });
         let (bins, busy) = levels::finest(slices, scale.base_bin_ns);
         (self.lanes, self.lane_count, self.tile_spans) = (lanes, lane_count, tile_spans);
-        (self.fields, self.linked, self.max_duration_ns) = (fields, linked, max_duration_ns);
+        (self.fields, self.linked, self.links_grow) = (fields, linked, links_grow);
+        self.max_duration_ns = max_duration_ns;
         (bins, busy)
     }
 
     /// Makes all tiles of bins from the finest level.
     pub(super) fn pack(&mut self, finest: &[Bin], busy: &Spans, scale: Scale) {
         self.busy_ns = busy.iter().map(|(start, end)| end - start).sum();
+        if self.kept.is_some() && self.tile_spans.len() <= TILES_AS_RECORDS {
+            return;
+        }
+        self.levels = scale.levels;
         let pack =
             |bins: &[Bin]| levels::tiles(bins).into_iter().map(|(i, bytes)| (i, Packed::new(bytes))).collect();
         self.tiles = vec![pack(finest)];

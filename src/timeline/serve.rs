@@ -266,7 +266,7 @@ impl Site<'_> {
 
 fn asks_to_close(request: &httparse::Request) -> bool {
     let closes = |header: &httparse::Header| {
-        header.name.eq_ignore_ascii_case("connection") && header.value.to_ascii_lowercase() == b"close"
+        header.name.eq_ignore_ascii_case("connection") && header.value.eq_ignore_ascii_case(b"close")
     };
     request.version != Some(1) || request.headers.iter().any(closes)
 }

@@ -1,8 +1,8 @@
 //! What records are called, and which of their fields pages show.
 
 use super::column::Column;
-use super::model::{GPU_TABLES, Kept, Store};
-use super::names::{Naming, PageNames};
+use super::model::{GPU_TABLES, Kept, Shown, Store};
+use super::names::{EXTENTS, Naming, PageNames};
 use super::read::{Raw, unzigzag};
 use crate::cupti::codes;
 use crate::cupti::operation::{MEMSET, memcpy_name, openmp_name};
@@ -84,7 +84,6 @@ pub(super) fn add_fields(raw: &mut Raw, kept: Kept, naming: &mut Naming, store: 
         Kept::Range => &[("tid", "tid"), ("category", "category"), ("color", "color")],
         Kept::Directive => &[
             ("tid", "tid"),
-            ("line", "line"),
             ("bytes", "bytes"),
             ("stream", "stream"),
             ("context", "context"),
@@ -118,40 +117,60 @@ pub(super) fn add_fields(raw: &mut Raw, kept: Kept, naming: &mut Naming, store: 
             let mut memory = |naming: &mut Naming, v| word(&mut naming.names, codes::MEMORY_KIND, v, "memory kind");
             let (source, target) = (named("src_kind", &mut memory), named("dst_kind", &mut memory));
             let filled = named("mem_kind", &mut memory);
-            store.add_field("src_kind", true, source);
+            store.add_field("src_kind", Shown::Always, source);
             // What a fill writes to is its destination.
             let target = records.clone().map(|i| target.get(i).or(filled.get(i))).collect();
-            store.add_field("dst_kind", true, target);
+            store.add_field("dst_kind", Shown::Always, target);
             let shape = raw.field("shape_id");
-            let shapes = records.clone().map(|i| shape.get(i).and_then(|s| naming.shape(s as u32)).map(u64::from));
-            store.add_field("shape", true, shapes.collect());
+            let shapes = || records.clone().map(|i| shape.get(i));
+            match naming.shapes(shapes()) {
+                Some(column) => store.add_field("shape", Shown::Always, column),
+                None => {
+                    let columns = EXTENTS.into_iter().zip(naming.extents(shapes()));
+                    columns.for_each(|(name, column)| store.add_field(name, Shown::Once, column));
+                }
+            }
         }
         Kept::Range => {
             let domain = named("domain_id", &mut |naming, v| naming.text(v));
-            store.add_field("domain", true, domain);
+            store.add_field("domain", Shown::Always, domain);
             let (whole, real) = (raw.field("payload_i64"), raw.field("payload_f64"));
             let payload = |i: usize| {
                 let whole = whole.get(i).map(|v| unzigzag(v).to_string());
                 let text = whole.or_else(|| real.get(i).map(|bits| f64::from_bits(bits).to_string()))?;
                 Some(u64::from(naming.names.intern(&text)))
             };
-            store.add_field("payload", true, records.clone().map(payload).collect());
+            store.add_field("payload", Shown::Always, records.clone().map(payload).collect());
         }
         Kept::Directive => {
-            let file = named("file_id", &mut |naming, v| naming.text(v));
-            store.add_field("file", true, file);
+            // Where in the program, as a text.
+            let (file, line) = (raw.field("file_id"), raw.field("line"));
+            let mut place = |i: usize| {
+                let file = file.get(i).map(|id| naming.labels.text(id as u32)).filter(|name| !name.is_empty())?;
+                let text = line.get(i).map_or_else(|| file.to_owned(), |line| format!("{file}:{line}"));
+                Some(u64::from(naming.names.intern(&text)))
+            };
+            store.add_field("payload", Shown::Always, records.clone().map(&mut place).collect());
         }
         Kept::Uvm => {
             // What the number counts depends on the kind: bytes moved or concerned, or faults.
             let (kind, value) = (raw.field("kind"), raw.field("value"));
             let faults = |i: usize| matches!(kind.get(i), Some(3 | 4));
-            store.add_field("bytes", true, records.clone().map(|i| value.get(i).filter(|_| !faults(i))).collect());
-            store.add_field("value", true, records.clone().map(|i| value.get(i).filter(|_| faults(i))).collect());
+            store.add_field(
+                "bytes",
+                Shown::Always,
+                records.clone().map(|i| value.get(i).filter(|_| !faults(i))).collect(),
+            );
+            store.add_field(
+                "value",
+                Shown::Always,
+                records.clone().map(|i| value.get(i).filter(|_| faults(i))).collect(),
+            );
         }
         Kept::Api | Kept::Overhead | Kept::Sync => {}
     }
     for (from, to) in plain {
-        store.add_field(to, true, raw.take(from));
+        store.add_field(to, Shown::Always, raw.take(from));
     }
     // What rows are chosen by.
     let hidden: &[&str] = match kept {
@@ -163,6 +182,6 @@ pub(super) fn add_fields(raw: &mut Raw, kept: Kept, naming: &mut Naming, store: 
         Kept::Overhead | Kept::Sync => &[],
     };
     for name in hidden {
-        store.add_field(name, false, raw.take(name));
+        store.add_field(name, Shown::Never, raw.take(name));
     }
 }

@@ -43,6 +43,7 @@ class Browser:
         self.session = self.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
+        self.call("Performance.enable", timeDomain="threadTicks")
         self.theme(dark)
         self.call("Emulation.setDeviceMetricsOverride", width=size[0], height=size[1], deviceScaleFactor=1, mobile=False)
 
@@ -111,6 +112,11 @@ class Browser:
         """Opens a page and waits until the timeline has drawn everything once."""
         self.call("Page.navigate", url=address)
         self.wait("window.__gpuprof && window.__gpuprof.firstPaintMs !== undefined", limit)
+        self.first_cpu_ms = self.cpu_ms()
+
+    def cpu_ms(self):
+        """CPU time that the page's main thread has used, script and drawing: the same however busy the machine is."""
+        return next(1000 * m["value"] for m in self.call("Performance.getMetrics")["metrics"] if m["name"] == "TaskDuration")
 
     def run(self, expression):
         """Evaluates JavaScript; promises are waited for."""

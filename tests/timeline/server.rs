@@ -81,7 +81,7 @@ fn split(answer: &[u8]) -> (u16, String, Vec<u8>) {
 
 fn sample(name: &str) -> (TempFolder, String, Page) {
     let folder = TempFolder::new(name);
-    let story = Story::sample(2_000).with_ranges();
+    let story = Story::sample(12_000).with_ranges();
     let path = folder.argument("a.gpuprof", &build::native(&story));
     let answer = crate::gpuprof(&["timeline", &path, "-o", "-"]);
     let page = Page::parse(&answer.stdout);
@@ -109,10 +109,12 @@ fn the_server_answers_with_what_a_page_has_inside() {
         let (status, body) = server.get(&format!("tile/{key}"));
         assert_eq!((status, &body[..]), (200, page.tile(row, level, index).unwrap()), "{key}");
     }
-    // A tile in which nothing happens is there and empty.
-    let marks = u(&page.row("markers")["id"]);
-    assert!(page.tile(marks, 1, 0).is_none());
-    assert_eq!(server.get(&format!("tile/{marks}/1/0")), (200, vec![0]));
+    // A tile in which nothing happens is there and empty: this thread has one range, at the start.
+    let thread = page.rows().iter().find(|row| row["label"] == "Thread 4244").unwrap();
+    let (id, last) = (u(&thread["id"]), u(&page.meta["duration_ns"]) / page.bin_ns(1) / 1024);
+    assert!(page.tile(id, 1, last).is_none());
+    assert_eq!(server.get(&format!("tile/{id}/1/{last}")), (200, vec![0]));
+    assert_eq!(server.get(&format!("tile/{id}/1/{}", last + 1)).0, 404);
 }
 
 #[test]
