@@ -13,7 +13,7 @@ pub(super) fn write(picture: &Picture, width: usize, scale: usize, dark: bool, o
     let geometry = Geometry::new(width, &picture.lines);
     let theme = if dark { &DARK } else { &LIGHT };
     let mut canvas = Canvas::new(&geometry, scale, theme);
-    canvas.text(MARGIN, TITLE_Y, &canvas.fit(&picture.title, width - 2 * MARGIN), theme.text, true);
+    canvas.text(MARGIN, TITLE_Y, &canvas.fit(&picture.title, width - 2 * MARGIN, true), theme.text, true);
     canvas.text(MARGIN, SUBTITLE_Y, &picture.subtitle, theme.faint, false);
     axis(picture, &geometry, &mut canvas, theme);
     for (line, &place) in picture.lines.iter().zip(&geometry.lines) {
@@ -50,7 +50,7 @@ fn row(
     let base = y + height / 2 + 4;
     let heavy = line.is_summary || line.busy.is_none();
     let room = if line.busy.is_some() { geometry.plot_x - x - 8 } else { geometry.width - x - MARGIN };
-    let label = canvas.fit(&line.label, if heavy { room.saturating_sub(line.label.len().min(40)) } else { room });
+    let label = canvas.fit(&line.label, room, heavy);
     canvas.text(x, base, &label, theme.text, heavy);
     let Some(busy) = &line.busy else { return };
     canvas.text_until(geometry.width - MARGIN, base, &picture.share(busy), theme.faint);
@@ -73,7 +73,7 @@ fn legend(picture: &Picture, geometry: &Geometry, canvas: &mut Canvas, theme: &T
         canvas.text(x + 15, y, class.text(), theme.text, false);
         x += 34 + canvas.width_of(class.text(), false);
     }
-    let note = canvas.fit(&picture.notes(super::STRENGTH).join(" "), geometry.width - 2 * MARGIN);
+    let note = canvas.fit(&picture.notes(super::STRENGTH).join(" "), geometry.width - 2 * MARGIN, false);
     canvas.text(MARGIN, geometry.footnote_y, &note, theme.faint, false);
 }
 
@@ -102,13 +102,20 @@ const LETTERS: [(u32, &[[u8; 8]]); 6] = [
     (0x3040, &HIRAGANA_LEGACY),
 ];
 
-/// The dots of a letter, row by row from the top; the lowest bit is the leftmost.
-fn glyph(c: char) -> [u8; 8] {
+/// The dots of a letter, row by row from the top; the lowest bit is the leftmost. The letters there are have upright
+/// strokes of two dots and level ones of one: without the last dot of each stroke they look even, with it heavy.
+fn glyph(c: char, heavy: bool) -> [u8; 8] {
     let letter = |(first, letters): &(u32, &[[u8; 8]])| {
         u32::from(c).checked_sub(*first).and_then(|i| letters.get(i as usize)).copied()
     };
     // What is not there is a hollow box.
-    LETTERS.iter().find_map(letter).unwrap_or([0, 0x3e, 0x22, 0x22, 0x22, 0x3e, 0, 0])
+    let letter = LETTERS.iter().find_map(letter).unwrap_or([0, 0x7e, 0x66, 0x66, 0x66, 0x7e, 0, 0]);
+    if heavy { letter } else { letter.map(|row| row & !((row << 1) & !(row >> 1))) }
+}
+
+/// Room after a letter.
+const fn gap(heavy: bool) -> usize {
+    if heavy { 1 } else { 2 }
 }
 
 /// First dot and number of dots of a letter.
@@ -138,15 +145,15 @@ impl Canvas {
 
     /// Units that text takes.
     fn width_of(&self, text: &str, heavy: bool) -> usize {
-        text.chars().map(|c| extent(&glyph(c)).1 + 1 + usize::from(heavy)).sum()
+        text.chars().map(|c| extent(&glyph(c, heavy)).1 + gap(heavy)).sum()
     }
 
     /// The text, shortened to fit into so many units.
-    fn fit(&self, text: &str, room: usize) -> String {
+    fn fit(&self, text: &str, room: usize, heavy: bool) -> String {
         let mut most = text.chars().count().min(room);
         loop {
             let short = shorten(text, most, "..");
-            if most <= 3 || self.width_of(&short, false) <= room {
+            if most <= 3 || self.width_of(&short, heavy) <= room {
                 return short;
             }
             most -= 1;
@@ -161,17 +168,17 @@ impl Canvas {
 
     /// Text with its base line at `base`, in units.
     fn text(&mut self, mut x: usize, base: usize, text: &str, color: Rgb, heavy: bool) {
-        let (scale, stroke) = (self.scale, if heavy { 1 + self.scale } else { 1 });
+        let scale = self.scale;
         for c in text.chars() {
-            let glyph = glyph(c);
+            let glyph = glyph(c, heavy);
             let (first, width) = extent(&glyph);
             for (row, dots) in Dots::of(&glyph).scaled(scale).0.iter().enumerate() {
                 let y = base.saturating_sub(7) * scale + row;
                 for (column, _) in dots.iter().enumerate().filter(|(_, set)| **set) {
-                    self.fill(((x * scale + column).saturating_sub(first * scale), y), (stroke, 1), color);
+                    self.fill(((x * scale + column).saturating_sub(first * scale), y), (1, 1), color);
                 }
             }
-            x += width + 1 + usize::from(heavy);
+            x += width + gap(heavy);
         }
     }
 
