@@ -102,20 +102,13 @@ const LETTERS: [(u32, &[[u8; 8]]); 6] = [
     (0x3040, &HIRAGANA_LEGACY),
 ];
 
-/// The dots of a letter, row by row from the top; the lowest bit is the leftmost. The letters there are have upright
-/// strokes of two dots and level ones of one: without the last dot of each stroke they look even, with it heavy.
-fn glyph(c: char, heavy: bool) -> [u8; 8] {
+/// The dots of a letter, row by row from the top; the lowest bit is the leftmost.
+fn glyph(c: char) -> [u8; 8] {
     let letter = |(first, letters): &(u32, &[[u8; 8]])| {
         u32::from(c).checked_sub(*first).and_then(|i| letters.get(i as usize)).copied()
     };
     // What is not there is a hollow box.
-    let letter = LETTERS.iter().find_map(letter).unwrap_or([0, 0x7e, 0x66, 0x66, 0x66, 0x7e, 0, 0]);
-    if heavy { letter } else { letter.map(|row| row & !((row << 1) & !(row >> 1))) }
-}
-
-/// Room after a letter.
-const fn gap(heavy: bool) -> usize {
-    if heavy { 1 } else { 2 }
+    LETTERS.iter().find_map(letter).unwrap_or([0, 0x3e, 0x22, 0x22, 0x22, 0x3e, 0, 0])
 }
 
 /// First dot and number of dots of a letter.
@@ -145,7 +138,7 @@ impl Canvas {
 
     /// Units that text takes.
     fn width_of(&self, text: &str, heavy: bool) -> usize {
-        text.chars().map(|c| extent(&glyph(c, heavy)).1 + gap(heavy)).sum()
+        text.chars().map(|c| extent(&glyph(c)).1 + 1 + usize::from(heavy)).sum()
     }
 
     /// The text, shortened to fit into so many units.
@@ -168,17 +161,18 @@ impl Canvas {
 
     /// Text with its base line at `base`, in units.
     fn text(&mut self, mut x: usize, base: usize, text: &str, color: Rgb, heavy: bool) {
-        let scale = self.scale;
+        // Letters are strong as they are: half a dot more is enough for a heading.
+        let (scale, stroke) = (self.scale, if heavy { 1 + self.scale / 2 } else { 1 });
         for c in text.chars() {
-            let glyph = glyph(c, heavy);
+            let glyph = glyph(c);
             let (first, width) = extent(&glyph);
             for (row, dots) in Dots::of(&glyph).scaled(scale).0.iter().enumerate() {
                 let y = base.saturating_sub(7) * scale + row;
                 for (column, _) in dots.iter().enumerate().filter(|(_, set)| **set) {
-                    self.fill(((x * scale + column).saturating_sub(first * scale), y), (1, 1), color);
+                    self.fill(((x * scale + column).saturating_sub(first * scale), y), (stroke, 1), color);
                 }
             }
-            x += width + gap(heavy);
+            x += width + 1 + usize::from(heavy);
         }
     }
 
