@@ -172,6 +172,24 @@ fn a_filter_chooses_what_is_drawn() {
 }
 
 #[test]
+fn a_time_filter_is_the_window() {
+    let story = Story::sample(40);
+    let folder = TempFolder::new("picture-window");
+    let path = folder.argument("t.gpuprof", &native(&story));
+    let drawn = common::gpuprof(&[
+        "timeline", "--format", "text", "--width", "100", "--from", "9.5ms", "--to", "10ms", &path,
+    ]);
+    let lines: Vec<&str> = drawn.stdout.lines().collect();
+    // The first record of the sample is a call at 0.98 ms.
+    assert!(lines[1].starts_with("500 µs from 9.5 ms on, "), "{}", drawn.stdout);
+    assert!(
+        lines[3].contains("  9.5 ms ") && lines[3].contains(" 9.6 ms ") && !lines[3].contains("10.0"),
+        "{}",
+        drawn.stdout
+    );
+}
+
+#[test]
 fn text_fits_and_says_what_was_busy() {
     let mut story = Story::empty();
     story.devices.push("Tesla V100".into());

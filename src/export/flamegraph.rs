@@ -55,7 +55,7 @@ fn write(context: &Context, destination: &mut Destination) -> Result<()> {
     options.palette_map = Some(&mut palette);
     options.deterministic = true;
     options.no_sort = true;
-    options.font_type = "Verdana, DejaVu Sans, sans-serif".to_owned();
+    options.font_type = "sans-serif".to_owned();
     options.text_truncate_direction = TextTruncateDirection::Right;
     options.image_width = number(context, "width", 200..=20_000)?;
     if let Some(text) = context.options.get("min-width") {

@@ -149,6 +149,11 @@ impl Filter {
         self.selection.is_everything()
     }
 
+    /// From when, and up to when, rows are selected by their start.
+    pub fn times(&self) -> (Option<i64>, Option<i64>) {
+        (self.selection.from_ns, self.selection.to_ns)
+    }
+
     /// Whether rows are chosen by something that calls and GPU work have, and ranges of the program have not.
     pub fn chooses_work(&self) -> bool {
         self.selection.needs_correlation()

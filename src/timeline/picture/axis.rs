@@ -69,15 +69,18 @@ pub fn duration(ns: u64) -> String {
 }
 
 /// A share in per cent with one digit after the point, rounded to the nearest; what is not quite all never reads
-/// 100.0, nor what is not quite nothing 0.0.
+/// 100.0, and what is too little to read is not 0.0.
 pub fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "-".to_owned();
     }
     let (part, whole) = (u128::from(part), u128::from(whole));
     let mut tenths = (part * 2000 + whole) / (2 * whole);
-    if part > 0 && part < whole {
-        tenths = tenths.clamp(1, 999);
+    if part > 0 && tenths == 0 {
+        return "<0.1 %".to_owned();
+    }
+    if part < whole {
+        tenths = tenths.min(999);
     }
     format!("{}.{} %", tenths / 10, tenths % 10)
 }
@@ -117,7 +120,8 @@ mod tests {
     fn shares_say_all_and_nothing_only_where_it_is() {
         assert_eq!(percent(1, 3), "33.3 %");
         assert_eq!(percent(0, 3), "0.0 %");
-        assert_eq!(percent(1, u64::MAX), "0.1 %");
+        assert_eq!(percent(1, u64::MAX), "<0.1 %");
+        assert_eq!(percent(1, 2000), "0.1 %");
         assert_eq!(percent(u64::MAX - 1, u64::MAX), "99.9 %");
         assert_eq!(percent(5, 5), "100.0 %");
     }

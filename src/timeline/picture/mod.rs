@@ -17,7 +17,7 @@ use crate::analysis::labels::Labels;
 use crate::error::{Error, Result};
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
-use crate::trace::sink::{Detail, Need};
+use crate::trace::sink::Need;
 use columns::Columns;
 use layout::{Geometry, Picture};
 use std::io::Write;
@@ -49,7 +49,8 @@ pub struct Options {
     pub color: bool,
     /// What stands above; `None`: the names of the files.
     pub title: Option<String>,
-    /// From when to when, as times in the trace; `None`: from the first to the last record that is selected.
+    /// From when to when, as times in the trace; `None`: what the filter says, else from the first to the last record
+    /// that is selected.
     pub window: Option<(i64, i64)>,
     /// Rows at most, about; `None`: 100. Streams and threads with the least work are left out.
     pub rows: Option<usize>,
@@ -65,8 +66,8 @@ const CHARACTERS: std::ops::RangeInclusive<usize> = 40..=2_000;
 
 /// What a picture needs of a trace.
 pub fn need() -> Need {
-    // Places and times alone: no names, launches or sizes.
-    Need { tables: rows::TABLES.to_vec(), detail: Detail::Totals, operators: true }
+    // Times and places would do for the picture, but a filter may choose calls by what they launched.
+    Need { operators: true, ..Need::full(rows::TABLES) }
 }
 
 /// Draws what `filter` selects.
@@ -127,8 +128,14 @@ pub fn make(
         Error::nothing("no record with a time is selected, so there is no timeline to draw")
             .remedy("gpuprof info says what the trace holds")
     };
-    let all = rows::window(frames, filter)?;
-    let (first_ns, last_ns) = options.window.or(all).ok_or_else(nothing)?;
+    let all = rows::window(frames, filter)?.ok_or_else(nothing)?;
+    // Times count from the start of the trace, whatever part of it is shown.
+    let trace = frames.time_span()?.unwrap_or(all);
+    let (from_ns, to_ns) = filter.times();
+    let (first_ns, last_ns) = options.window.unwrap_or((
+        from_ns.map_or(all.0, |from_ns| from_ns.max(trace.0)),
+        to_ns.map_or(all.1, |to_ns| to_ns.min(all.1)),
+    ));
     let columns = Columns::new(first_ns, last_ns, columns);
     let rows = rows::read(frames, filter, &columns)?;
     if rows.is_empty() {
@@ -137,7 +144,7 @@ pub fn make(
     let records: u64 =
         rows.iter().filter(|((_, kind), _)| kind.is_part_of_total()).map(|(_, busy)| busy.records).sum();
     let (lines, hidden) = layout::lines(rows, labels, options.rows.unwrap_or(100))?;
-    let origin_ns = all.map_or(first_ns, |(first, _)| first.min(first_ns));
+    let origin_ns = trace.0.min(all.0).min(first_ns);
     let mut subtitle = axis::duration(columns.last_ns.abs_diff(columns.first_ns));
     if origin_ns != first_ns {
         let from = axis::duration(first_ns.abs_diff(origin_ns));
@@ -165,7 +172,7 @@ fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);

@@ -13,7 +13,7 @@ pub(super) fn write(picture: &Picture, width: usize, scale: usize, dark: bool, o
     let geometry = Geometry::new(width, &picture.lines);
     let theme = if dark { &DARK } else { &LIGHT };
     let mut canvas = Canvas::new(&geometry, scale, theme);
-    canvas.text(MARGIN, TITLE_Y, &canvas.fit(&picture.title, width - 2 * MARGIN), theme.text, true);
+    canvas.text(MARGIN, TITLE_Y, &canvas.fit(&picture.title, width - 2 * MARGIN, true), theme.text, true);
     canvas.text(MARGIN, SUBTITLE_Y, &picture.subtitle, theme.faint, false);
     axis(picture, &geometry, &mut canvas, theme);
     for (line, &place) in picture.lines.iter().zip(&geometry.lines) {
@@ -50,7 +50,7 @@ fn row(
     let base = y + height / 2 + 4;
     let heavy = line.is_summary || line.busy.is_none();
     let room = if line.busy.is_some() { geometry.plot_x - x - 8 } else { geometry.width - x - MARGIN };
-    let label = canvas.fit(&line.label, if heavy { room.saturating_sub(line.label.len().min(40)) } else { room });
+    let label = canvas.fit(&line.label, room, heavy);
     canvas.text(x, base, &label, theme.text, heavy);
     let Some(busy) = &line.busy else { return };
     canvas.text_until(geometry.width - MARGIN, base, &picture.share(busy), theme.faint);
@@ -73,7 +73,7 @@ fn legend(picture: &Picture, geometry: &Geometry, canvas: &mut Canvas, theme: &T
         canvas.text(x + 15, y, class.text(), theme.text, false);
         x += 34 + canvas.width_of(class.text(), false);
     }
-    let note = canvas.fit(&picture.notes(super::STRENGTH).join(" "), geometry.width - 2 * MARGIN);
+    let note = canvas.fit(&picture.notes(super::STRENGTH).join(" "), geometry.width - 2 * MARGIN, false);
     canvas.text(MARGIN, geometry.footnote_y, &note, theme.faint, false);
 }
 
@@ -142,11 +142,11 @@ impl Canvas {
     }
 
     /// The text, shortened to fit into so many units.
-    fn fit(&self, text: &str, room: usize) -> String {
+    fn fit(&self, text: &str, room: usize, heavy: bool) -> String {
         let mut most = text.chars().count().min(room);
         loop {
             let short = shorten(text, most, "..");
-            if most <= 3 || self.width_of(&short, false) <= room {
+            if most <= 3 || self.width_of(&short, heavy) <= room {
                 return short;
             }
             most -= 1;
@@ -161,7 +161,8 @@ impl Canvas {
 
     /// Text with its base line at `base`, in units.
     fn text(&mut self, mut x: usize, base: usize, text: &str, color: Rgb, heavy: bool) {
-        let (scale, stroke) = (self.scale, if heavy { 1 + self.scale } else { 1 });
+        // Letters are strong as they are: half a dot more is enough for a heading.
+        let (scale, stroke) = (self.scale, if heavy { 1 + self.scale / 2 } else { 1 });
         for c in text.chars() {
             let glyph = glyph(c);
             let (first, width) = extent(&glyph);

@@ -109,7 +109,8 @@ fn row(picture: &Picture, geometry: &Geometry, line: &Line, (y, height): (usize,
         let _ = writeln!(svg, "<text class=\"h\" x=\"{x}\" y=\"{base}\">{label}</text>");
         return;
     };
-    let share = picture.share(busy);
+    // It may begin with "<".
+    let share = escape(&picture.share(busy));
     let full = escape(&line.label);
     let label = escape(&shorten(&line.label, room, "…"));
     let heavy = if line.is_summary { " class=\"h\"" } else { "" };
