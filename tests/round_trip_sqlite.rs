@@ -64,8 +64,9 @@ impl Reading<'_> {
     fn shape(&self, id: u32) -> String {
         let Some(s) = self.frames.shapes.get(id) else { return "-".to_owned() };
         let kept = self.kept(&tables::SHAPE);
-        let name = |name: &str, id: Option<u32>| {
-            kept.contains(&name).then(|| self.frames.names.text(id.unwrap_or(0)).into_owned()).unwrap_or_default()
+        let name = |name: &str, id: Option<u32>| match kept.contains(&name) {
+            true => self.frames.names.text(id.unwrap_or(0)).into_owned(),
+            false => String::new(),
         };
         // A reader may get a demangled and a base name where there was none.
         format!(

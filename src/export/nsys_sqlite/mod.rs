@@ -117,10 +117,13 @@ struct Writer<'a> {
 fn write(context: &Context, destination: &mut Destination) -> Result<()> {
     let database = Database::create(destination.path()?)?;
     enums::write(&database)?;
+    // Readers know the format by this table, so it is there even if nothing has a name.
+    database.execute(&schema::STRING_IDS.create())?;
+    let texts = Rows::of_existing(&database, &schema::STRING_IDS, &["id", "value"]);
     let mut writer = Writer {
         context,
         database: &database,
-        strings: Texts::new(&context.frames.names, Rows::new(&database, &schema::STRING_IDS, &["id", "value"])),
+        strings: Texts::new(&context.frames.names, texts),
         ids: Ids::new(context.frames),
         clock: Clock::new(context.frames)?,
         devices: HashMap::new(),
