@@ -158,7 +158,6 @@ fn timelines_hold_every_slice_nested_with_both_ends_of_every_arrow() {
         "nvprof/nbody_openacc_k20m_v12_xml.nvvp",
         "nvprof/nccl_demo_v100x4_v16.nvvp",
         "torch/moe_b200_eager_2026.json.gz",
-        "torch/alexnet_a100_sync_2023.json.gz",
         "torch/vllm_decode_graph_mi300.json.gz",
     ] {
         check_both(python, &shared.join("data").join(file), &folder);
@@ -174,13 +173,7 @@ fn holistic_trace_analysis_says_the_same_of_an_export_as_of_the_original() {
         Err(reason) => return skip(TEST, reason),
     };
     let folder = TempFolder::new("interop-hta");
-    for file in [
-        "moe_b200_eager_2026",
-        "nccl_2rank_2024",
-        "alexnet_a100_sync_2023",
-        "ddp_sampled_rank0",
-        "bert_small_h100_stack_2025",
-    ] {
+    for file in ["moe_b200_eager_2026", "alexnet_a100_sync_2023", "bert_small_h100_stack_2025"] {
         let original = shared.join(format!("data/torch/{file}.json.gz"));
         let export = folder.path().join(format!("{file}.json"));
         gpuprof(&["export", "-q", "-F", "chrome", "--demangling", "off", text(&original), "-o", text(&export)]);

@@ -202,8 +202,7 @@ impl Events<'_> {
         out.extend_from_slice(category);
         out.extend_from_slice(b"\",");
         out.extend_from_slice(&self.head(slot).ids);
-        let start = self.relative(slot.start_ns);
-        json::microseconds(out, start);
+        json::microseconds(out, self.relative(slot.drawn_ns()));
         if slot.form == Form::Slice {
             out.extend_from_slice(b",\"dur\":");
             json::microseconds(out, slot.end_ns.saturating_sub(slot.start_ns));
@@ -213,7 +212,7 @@ impl Events<'_> {
     /// What the event's own times do not say; `duration_ns` is what was recorded.
     #[inline]
     pub fn own_times(&self, own: &mut Own, piece: &Piece, slot: &Slot, duration_ns: Option<i64>) {
-        if self.relative(slot.start_ns).wrapping_add(self.zero_ns) != slot.start_ns {
+        if self.relative(slot.drawn_ns()).wrapping_add(self.zero_ns) != slot.start_ns {
             own.number("start_ns", Some(slot.start_ns));
         }
         let written = (slot.form == Form::Slice).then(|| slot.end_ns.saturating_sub(slot.start_ns));

@@ -79,8 +79,10 @@ impl Items {
             let piece = &placed.pieces[slot.piece as usize];
             let columns = &columns[slot.piece as usize];
             let i = slot.row as usize;
-            self.end_until(slot.start_ns, tracks, out);
-            let at_ns = slot.start_ns;
+            if slot.form != Form::Timeless {
+                self.end_until(slot.start_ns, tracks, out);
+            }
+            let at_ns = slot.drawn_ns();
             if piece.table() == &tables::SAMPLE {
                 self.sample(piece, columns, slot, tracks, out);
                 continue;

@@ -10,7 +10,6 @@ use hashbrown::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 use trace_format::schema::TableSpec;
-use trace_format::tables;
 
 /// A lane of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +35,20 @@ pub struct Slot {
     pub is_linked: bool,
     /// Start. Of a [`Form::Timeless`] row: as recorded.
     pub start_ns: i64,
-    /// End of a slice, later than its start by 1 ns at least, for viewers lose track of slices without length.
+    /// End of a slice, later than its start by 1 ns at least, for viewers lose track of slices without length. Of a
+    /// [`Form::Timeless`] row: where it can be drawn.
     pub end_ns: i64,
+}
+
+impl Slot {
+    /// When it is drawn: where it began, but within the trace whatever was recorded. One record of the year 1970 makes
+    /// a timeline of half a century.
+    pub fn drawn_ns(&self) -> i64 {
+        match self.form {
+            Form::Timeless => self.end_ns,
+            Form::Slice | Form::Open | Form::Moment => self.start_ns,
+        }
+    }
 }
 
 /// Some rows, in order of time; of those that start together the longest first, so that what contains comes before
@@ -77,6 +88,8 @@ pub struct Placing<'a> {
     /// All lanes so far.
     pub tracks: Vec<Track>,
     carried: Vec<Carried>,
+    /// The first start and the last end so far of rows with valid times.
+    span: Option<(i64, i64)>,
 }
 
 view! {
@@ -98,9 +111,49 @@ view! {
 
 struct Source<'p> {
     piece: &'p Piece,
+    kind: Kind,
+    has_durations: bool,
     columns: Columns<'p>,
     /// The line of the row before, which most rows share.
     last: Option<(Line, u32)>,
+}
+
+/// What places rows of a table, found once for all of them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Work of a stream.
+    Work,
+    Graph,
+    Event,
+    Sync,
+    UnifiedMemory,
+    Memory,
+    Sample,
+    Call,
+    Overhead,
+    Range,
+    Compiler,
+    /// Anything else of a thread.
+    Thread,
+}
+
+impl Kind {
+    fn of(table: &TableSpec) -> Kind {
+        match table.name {
+            "kernel" | "memcpy" | "memset" => Kind::Work,
+            "graph" => Kind::Graph,
+            "event" => Kind::Event,
+            "sync" => Kind::Sync,
+            "uvm" => Kind::UnifiedMemory,
+            "memory" => Kind::Memory,
+            "sample" => Kind::Sample,
+            "api" => Kind::Call,
+            "overhead" => Kind::Overhead,
+            "range" => Kind::Range,
+            "jit" => Kind::Compiler,
+            _ => Kind::Thread,
+        }
+    }
 }
 
 /// A row, its times and form known.
@@ -117,7 +170,7 @@ impl<'a> Placing<'a> {
     /// Nothing placed yet.
     pub fn new(people: &'a People, links: Option<Links>) -> Self {
         let (lines, by_line, tracks, carried) = Default::default();
-        Placing { people, links, lines, by_line, tracks, carried }
+        Placing { people, links, lines, by_line, tracks, carried, span: None }
     }
 
     /// Places the rows of the next chunk, but for the last ones, which may have to wait.
@@ -144,8 +197,7 @@ impl<'a> Placing<'a> {
 
     fn place_rows(&mut self, pieces: Vec<Arc<Piece>>, order: &[(u32, u32)], may_wait: bool) -> Placed {
         let tracks_before = self.tracks.len();
-        let mut sources: Vec<Source> =
-            pieces.iter().map(|piece| Source { piece, columns: Columns::of(&piece.rows), last: None }).collect();
+        let mut sources: Vec<Source> = pieces.iter().map(|piece| Source::of(piece)).collect();
         let mut rows: Vec<Timed> =
             order.iter().map(|&(piece, row)| sources[piece as usize].timed(piece, row)).collect();
         let wait_from = if may_wait { last_start(&rows) } else { rows.len() };
@@ -174,8 +226,14 @@ impl<'a> Placing<'a> {
         source.last = Some((line, number));
         let end_ns = match row.form {
             Form::Slice | Form::Open => row.end_ns.max(row.start_ns.saturating_add(1)),
-            Form::Moment | Form::Timeless => row.end_ns,
+            Form::Moment => row.end_ns,
+            Form::Timeless => self.span.map_or(row.start_ns, |(from, to)| row.start_ns.clamp(from, to.max(from))),
         };
+        if row.form != Form::Timeless {
+            let end_ns = if row.form == Form::Open { row.start_ns } else { end_ns };
+            let (from, to) = self.span.unwrap_or((row.start_ns, end_ns));
+            self.span = Some((from.min(row.start_ns), to.max(end_ns)));
+        }
         let lane = match row.form {
             Form::Slice | Form::Open => self.lines[number as usize].lanes.place(row.start_ns, end_ns),
             Form::Moment | Form::Timeless => 0,
@@ -204,32 +262,33 @@ impl<'a> Placing<'a> {
 
     fn is_linked(&mut self, source: &Source, i: usize) -> bool {
         let Some(links) = &mut self.links else { return false };
-        let table = source.piece.table();
         let correlation = source.columns.correlation.get(i).unwrap_or(0);
-        if table == &tables::API {
-            links.begins(source.piece.process, correlation)
-        } else if is_work(table) {
-            links.ends(source.piece.process, correlation)
-        } else {
-            false
+        match source.kind {
+            Kind::Call => links.begins(source.piece.process, correlation),
+            Kind::Work | Kind::Graph => links.ends(source.piece.process, correlation),
+            _ => false,
         }
     }
 }
 
-/// Whether rows of the table are work that a call causes.
-fn is_work(table: &TableSpec) -> bool {
-    [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH].contains(&table)
-}
+impl<'p> Source<'p> {
+    fn of(piece: &'p Piece) -> Self {
+        Source {
+            piece,
+            kind: Kind::of(piece.table()),
+            has_durations: piece.table().column_index("duration_ns").is_some(),
+            columns: Columns::of(&piece.rows),
+            last: None,
+        }
+    }
 
-impl Source<'_> {
     /// Times and form of a row.
     fn timed(&self, piece: u32, row: u32) -> Timed {
         let i = row as usize;
         let columns = &self.columns;
         let timed = |form, start_ns, end_ns| Timed { piece, row, form, start_ns, end_ns };
         let Some(start_ns) = columns.start_ns.get(i) else { return timed(Form::Timeless, 0, 0) };
-        let table = self.piece.table();
-        if table == &tables::RANGE {
+        if self.kind == Kind::Range {
             return match (columns.style.get(i), columns.end_ns.get(i)) {
                 (Some(2), _) => timed(Form::Moment, start_ns, start_ns),
                 (_, None) => timed(Form::Open, start_ns, i64::MAX),
@@ -237,13 +296,13 @@ impl Source<'_> {
                 (_, Some(end_ns)) => timed(Form::Slice, start_ns, end_ns),
             };
         }
-        if table.column_index("duration_ns").is_none() {
+        if !self.has_durations {
             return timed(Form::Moment, start_ns, start_ns);
         }
         match columns.duration_ns.get(i) {
             Some(duration) if duration >= 0 => timed(Form::Slice, start_ns, start_ns.saturating_add(duration)),
             // A unified memory event without a duration is a moment, not a mistake.
-            None if table == &tables::UVM => timed(Form::Moment, start_ns, start_ns),
+            None if self.kind == Kind::UnifiedMemory => timed(Form::Moment, start_ns, start_ns),
             _ => timed(Form::Timeless, start_ns, start_ns),
         }
     }
@@ -257,32 +316,30 @@ fn line_of(people: &People, source: &Source, i: usize) -> Line {
     let context = || columns.context.get(i).unwrap_or(0);
     let stream = || columns.stream.get(i).unwrap_or(0);
     let thread = |tid| Line::Thread { process, tid };
-    match source.piece.table().name {
-        "kernel" | "memcpy" | "memset" => {
-            Line::Stream { process, device: device(), context: context(), stream: stream() }
-        }
-        "graph" => Line::Graphs { process, device: device(), context: context(), stream: stream() },
-        "event" => {
+    match source.kind {
+        Kind::Work => Line::Stream { process, device: device(), context: context(), stream: stream() },
+        Kind::Graph => Line::Graphs { process, device: device(), context: context(), stream: stream() },
+        Kind::Event => {
             let device = people.device_of(process, context());
             Line::Stream { process, device, context: context(), stream: stream() }
         }
-        "sync" => {
+        Kind::Sync => {
             let device = people.device_of(process, context());
             Line::Sync { process, device, context: context(), stream: columns.stream.get(i) }
         }
-        "uvm" => {
+        Kind::UnifiedMemory => {
             let device = columns.dst_device.get(i).or(columns.src_device.get(i));
             Line::UnifiedMemory { process, device }
         }
-        "memory" => Line::Memory { process, device: device() },
-        "sample" => match columns.device.get(i) {
+        Kind::Memory => Line::Memory { process, device: device() },
+        Kind::Sample => match columns.device.get(i) {
             Some(device) => Line::Memory { process, device },
             None => Line::Overhead { process },
         },
-        "overhead" => columns.tid.get(i).map_or(Line::Overhead { process }, thread),
-        "range" if columns.style.get(i) == Some(1) => Line::Ranges { process },
-        "jit" => Line::Compiler { process },
-        _ => thread(columns.tid.get(i).unwrap_or(0)),
+        Kind::Overhead => columns.tid.get(i).map_or(Line::Overhead { process }, thread),
+        Kind::Range if columns.style.get(i) == Some(1) => Line::Ranges { process },
+        Kind::Compiler => Line::Compiler { process },
+        Kind::Call | Kind::Range | Kind::Thread => thread(columns.tid.get(i).unwrap_or(0)),
     }
 }
 
@@ -308,5 +365,58 @@ fn longest_first(rows: &mut [Timed]) {
             rows[from..from + length].sort_by_key(|row| std::cmp::Reverse(row.end_ns));
         }
         from += length;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace_format::schema::RowBuilder;
+    use trace_format::tables::range::RangeBuilder;
+    use trace_format::tables::{KernelRow, RangeRow, kernel::KernelBuilder};
+
+    fn chunk(rows: trace_format::columns::Batch) -> Chunk {
+        let order = (0..rows.rows as u32).map(|row| (0, row)).collect();
+        Chunk { pieces: vec![Arc::new(Piece { process: 0, rows })], order }
+    }
+
+    fn ranges(times: &[(i64, i64)]) -> Chunk {
+        let mut builder = RangeBuilder::default();
+        for &(start_ns, end_ns) in times {
+            builder.push(RangeRow { start_ns, end_ns: Some(end_ns), tid: 5, ..RangeRow::default() });
+        }
+        chunk(builder.take())
+    }
+
+    fn shown(placed: &[Placed]) -> Vec<(i64, i64, u32)> {
+        placed.iter().flat_map(|p| &p.slots).map(|slot| (slot.start_ns, slot.end_ns, slot.track)).collect()
+    }
+
+    #[test]
+    fn what_contains_comes_first_even_from_the_next_chunk() {
+        let people = People::default();
+        let mut placing = Placing::new(&people, None);
+        // In the order of `in_order`: of equal starts the shortest first.
+        let placed = [
+            placing.place(&ranges(&[(0, 10), (20, 20), (20, 25)])),
+            placing.place(&ranges(&[(20, 30), (40, 45)])),
+            placing.rest(),
+        ];
+        assert_eq!(shown(&placed), [(0, 10, 0), (20, 30, 0), (20, 25, 0), (20, 21, 0), (40, 45, 0)]);
+        assert_eq!(placing.tracks.len(), 1);
+    }
+
+    #[test]
+    fn records_without_times_are_drawn_within_the_trace() {
+        let people = People::default();
+        let mut placing = Placing::new(&people, None);
+        let mut builder = KernelBuilder::default();
+        for (start_ns, duration_ns) in [(1_000, Some(50)), (0, None), (i64::MAX, None), (1_010, None)] {
+            builder.push(KernelRow { start_ns, duration_ns, ..KernelRow::default() });
+        }
+        let placed = placing.place(&chunk(builder.take()));
+        let drawn: Vec<i64> = placed.slots.iter().map(Slot::drawn_ns).collect();
+        assert_eq!(drawn, [1_000, 1_000, 1_050, 1_010]);
+        assert_eq!(placed.slots[2].start_ns, i64::MAX, "what was recorded is not lost");
     }
 }
