@@ -3,7 +3,7 @@
 //! [`frames::Frames`] opens files, folders and globs through [`inputs`] and holds what they define: names, launch
 //! shapes, devices, processes. Rows come out as [`batch::Batch`]es, in parallel and in bounded memory, native files
 //! ([`native`]) decoded on demand, foreign ones from what their importer pushed into a [`sink::Sink`].
-//! [`select`] decides which rows take part.
+//! [`select`] decides which rows take part. Sums that another tool made are no rows; [`summaries`] holds them.
 
 pub mod batch;
 pub mod frames;
@@ -13,3 +13,4 @@ pub mod names;
 pub mod native;
 pub mod select;
 pub mod sink;
+pub mod summaries;

@@ -20,6 +20,10 @@ pub struct Event<'t> {
     pub ts: Value<'t>,
     /// Duration, microseconds.
     pub dur: Value<'t>,
+    /// What joins the beginning and the end of an asynchronous range.
+    pub id: Value<'t>,
+    /// The same, in one process alone.
+    pub id2: Value<'t>,
     /// Everything else.
     pub args: Value<'t>,
 }
@@ -60,6 +64,8 @@ impl<'t> Event<'t> {
             b"ts" => &mut self.ts,
             b"dur" => &mut self.dur,
             b"args" => &mut self.args,
+            b"id" => &mut self.id,
+            b"id2" => &mut self.id2,
             _ if key.contains(&b'\\') => {
                 let key = unescape(key);
                 if !key.contains(&b'\\') {
@@ -160,7 +166,7 @@ mod tests {
 
     #[test]
     fn keys_may_be_escaped_and_unknown_ones_are_passed_over() {
-        whole(r#"{"p\u0068":"X","id":[{"ts":7}],"a\\b":1,"cname":"good"}"#, |event| {
+        whole(r#"{"p\u0068":"X","xid":[{"ts":7}],"a\\b":1,"cname":"good"}"#, |event| {
             assert_eq!(event, Event { phase: Value::Text(b"X"), ..Event::default() });
         });
     }
