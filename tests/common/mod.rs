@@ -3,6 +3,7 @@
 
 pub mod build;
 pub mod exercise;
+pub mod foreign;
 
 use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
