@@ -98,8 +98,7 @@ pub fn key(event: &Event, tape: Tape) -> Vec<u8> {
     };
     add(event.category);
     add(event.id);
-    if event.id == Value::Missing {
-        add(event.id2);
+    if let Value::Nested(_) = event.id {
         add(event.pid);
     }
     key

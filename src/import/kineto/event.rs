@@ -20,15 +20,14 @@ pub struct Event<'t> {
     pub ts: Value<'t>,
     /// Duration, microseconds.
     pub dur: Value<'t>,
-    /// What joins the beginning and the end of an asynchronous range.
+    /// What joins the beginning and the end of an asynchronous range: `id`, or `id2`, which is an object.
     pub id: Value<'t>,
-    /// The same, in one process alone.
-    pub id2: Value<'t>,
     /// Everything else.
     pub args: Value<'t>,
 }
 
 /// What became of reading an event.
+#[allow(clippy::large_enum_variant, reason = "there is one at a time, and nearly every one is an event")]
 pub enum Read<'t> {
     /// It is all there; the token after it.
     Whole(Event<'t>, usize),
@@ -64,8 +63,7 @@ impl<'t> Event<'t> {
             b"ts" => &mut self.ts,
             b"dur" => &mut self.dur,
             b"args" => &mut self.args,
-            b"id" => &mut self.id,
-            b"id2" => &mut self.id2,
+            b"id" | b"id2" => &mut self.id,
             _ if key.contains(&b'\\') => {
                 let key = unescape(key);
                 if !key.contains(&b'\\') {
