@@ -9,6 +9,7 @@ mod common;
 use common::TempFolder;
 use common::build::*;
 use common::exercise::{Depth, exercise};
+use common::foreign::foreign_kinds;
 use gpuprof::demangle::{Demangling, base_name, demangle};
 use proptest::prelude::*;
 use rusqlite::Connection;
@@ -94,6 +95,25 @@ fn mutated_files_of_every_kind() {
     for seed in seeds(1_000) {
         let (kind, original) = &kinds[seed as usize % kinds.len()];
         let mut random = Random(seed);
+        let mut bytes = original.clone();
+        let other = &kinds[random.below(kinds.len() as u64) as usize].1;
+        for _ in 0..1 + random.below(4) {
+            mutate(&mut bytes, other, &mut random);
+        }
+        let depth = if random.below(6) == 0 { Depth::Everything } else { Depth::Summaries };
+        opened += u64::from(survives(&folder, &bytes, depth, &format_args!("{kind}, seed {seed}")));
+    }
+    assert!(opened > 20, "only {opened} mutated files could be opened: the mutations are too coarse to test much");
+}
+
+#[test]
+fn mutated_files_of_formats_that_hold_no_story() {
+    let folder = TempFolder::new("panic-foreign");
+    let kinds = foreign_kinds();
+    let mut opened = 0;
+    for seed in seeds(1_600) {
+        let (kind, original) = &kinds[seed as usize % kinds.len()];
+        let mut random = Random(2_000_000 + seed);
         let mut bytes = original.clone();
         let other = &kinds[random.below(kinds.len() as u64) as usize].1;
         for _ in 0..1 + random.below(4) {

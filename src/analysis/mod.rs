@@ -8,6 +8,7 @@ pub mod listing;
 pub mod nvtx_sections;
 pub mod openacc;
 pub mod partial;
+pub mod range_profile;
 pub mod ranges;
 pub mod stacks;
 pub mod stats;

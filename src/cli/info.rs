@@ -8,6 +8,7 @@ use crate::render::document::Document;
 use crate::render::table::{Cell, Format, Heading, Table};
 use crate::trace::frames::Frames;
 use crate::trace::sink::Need;
+use crate::trace::summaries::FileSummary;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use trace_format::tables;
@@ -142,9 +143,25 @@ fn describe(frames: &Frames) -> Result<Document> {
             rows.rows.push(vec![table.name.into(), Cell::int(count)]);
         }
     }
+    let mut summaries = Table::new(
+        "summaries",
+        "Sums and profiles without records",
+        vec![text("Kind"), text("Made by"), number("Rows"), number("Pid"), text("Path")],
+    );
+    for FileSummary { file, summary } in &frames.summaries {
+        summaries.rows.push(vec![
+            summary.content.kind().into(),
+            summary.maker.into(),
+            Cell::int(summary.content.rows() as u64),
+            Cell::opt_id(summary.pid),
+            frames.files.get(*file).map_or(Cell::Null, |file| Cell::Text(file.path.display().to_string())),
+        ]);
+    }
     // Losses first: reading them may find damage.
     let losses = partial::losses(frames)?;
     let mut notes = frames.all_notes();
     notes.extend(losses);
-    Ok(Document { notes, tables: vec![files, processes, devices, rows] })
+    let mut tables = vec![files, processes, devices, rows];
+    tables.extend((!summaries.rows.is_empty()).then_some(summaries));
+    Ok(Document { notes, tables })
 }

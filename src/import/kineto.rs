@@ -2,35 +2,38 @@
 //!
 //! One thread unpacks (`unpack`). This one finds the structure of the text (`index`), walks it event by event
 //! (`document`, `tape`, `event`) and makes rows (`convert`, `rows`). Other JSON may come here too, because a trace
-//! may say what it is only after a megabyte of metadata; what turns out to be another tool's is refused by name.
+//! may say what it is only after a megabyte of metadata; what turns out to be another tool's goes to the reader for it.
 
 mod args;
-mod codes;
+pub(super) mod codes;
 mod convert;
-mod document;
-mod event;
+pub(super) mod document;
+pub(super) mod event;
 mod header;
 mod index;
-mod notes;
-mod number;
+pub(super) mod notes;
+pub(super) mod number;
 mod own;
 mod own_list;
 mod own_rows;
-mod people;
+pub(super) mod people;
 mod rows;
-mod sniff;
-mod tally;
-mod tape;
-mod text;
-mod unpack;
+pub(super) mod sniff;
+pub(super) mod tally;
+pub(super) mod tape;
+pub(super) mod text;
+pub(super) mod unpack;
 
 use self::convert::Converter;
 use self::document::{Document, End};
 use self::header::Header;
 use self::tally::Tallies;
 use self::unpack::Failure;
+use super::chrome_trace::ChromeTrace;
+use super::speedscope::Speedscope;
+use super::tensorflow::TensorFlow;
 use super::{HEAD_BYTES, Head, Importer};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::trace::sink::{Need, Sink};
 use std::path::Path;
 
@@ -53,6 +56,11 @@ impl Importer for Kineto {
 
     fn read(&self, path: &Path, need: &Need, sink: &mut Sink) -> Result<()> {
         let (walked, failure) = unpack::with_text(path, |source| walk(source, need, sink))?;
+        if let Some(other) = walked.other_reader() {
+            // Nothing of it was a row, so nothing but the process is to be taken back.
+            sink.processes.clear();
+            return other.read(path, need, sink);
+        }
         conclude(path, walked, failure, sink)
     }
 }
@@ -67,6 +75,20 @@ struct Walked {
     rest: u64,
     /// Processes that made API calls.
     processes: usize,
+}
+
+impl Walked {
+    /// The reader for what turned out to be another tool's.
+    fn other_reader(&self) -> Option<&'static dyn Importer> {
+        let Walked { header, tallies, .. } = self;
+        match tallies {
+            _ if tallies.kineto > 0 || tallies.pytorch > 0 => None,
+            _ if header.speedscope => Some(&Speedscope),
+            _ if tallies.tensorflow > 0 => Some(&TensorFlow),
+            _ if tallies.events > 0 && header.schema.is_none() => Some(&ChromeTrace),
+            _ => None,
+        }
+    }
 }
 
 /// Reads the text that `source` appends piece by piece until it returns false.
@@ -84,16 +106,6 @@ fn walk(source: &mut dyn FnMut(&mut Vec<u8>) -> bool, need: &Need, sink: &mut Si
 /// Says what is to say about it, or why it is no trace.
 fn conclude(path: &Path, walked: Walked, failure: Option<Failure>, sink: &mut Sink) -> Result<()> {
     let Walked { header, tallies, end, has_events, rest, processes } = walked;
-    let foreign = match (header.speedscope, tallies.kineto) {
-        (true, _) => Some(("speedscope file", "at https://www.speedscope.app")),
-        (_, 0) if tallies.tensorflow > 0 => Some(("TensorFlow timeline", "in chrome://tracing")),
-        (_, 0) if tallies.pyspy > 0 => Some(("py-spy trace", "at https://ui.perfetto.dev")),
-        _ => None,
-    };
-    if let Some((what, viewer)) = foreign {
-        return Err(Error::at(path, format_args!("a {what}, which this version of gpuprof does not read"))
-            .remedy(&format!("open it {viewer}")));
-    }
     if end == End::NotJson || !has_events {
         return Err(notes::no_events(path, end, failure));
     }
@@ -103,6 +115,7 @@ fn conclude(path: &Path, walked: Walked, failure: Option<Failure>, sink: &mut Si
     }
     sink.origin = if is_kineto { header.origin() } else { "Chrome trace".to_owned() };
     notes::end(path, sink, &tallies, end, failure, rest);
+    notes::nothing_of_pytorch(path, sink, &tallies);
     notes::events(path, sink, &tallies, processes);
     sink.finish();
     Ok(())

@@ -26,9 +26,17 @@ pub static IMPORTERS: &[&dyn Importer] = &[
     &nvprof::Nvprof,
     &nvvp_session::NvvpSession,
     &nsys::Nsys,
-    &kineto::Kineto,
     &exported::CsvTimeline,
     &exported::Folder,
+    &speedscope::Speedscope,
+    &tensorflow::TensorFlow,
+    &chrome_trace::ChromeTrace,
+    // Takes JSON that has not said yet what it is, so it stands behind those who know theirs.
+    &kineto::Kineto,
+    &nvprof_printed::NvprofPrinted,
+    &nsys_stats::NsysStats,
+    &cprofile::CProfile,
+    &folded::Folded,
 ];
 
 /// The reader for a file.
@@ -106,13 +114,24 @@ impl Head {
     }
 }
 
+pub mod chrome_trace;
+pub mod cprofile;
 pub mod exported;
+pub mod folded;
+mod json_stream;
 pub mod kineto;
+mod lines;
 pub mod nsys;
+pub mod nsys_stats;
 pub mod nvprof;
+pub mod nvprof_printed;
 pub mod nvvp_session;
 pub mod refuse;
 pub mod rows;
+mod samples;
+pub mod speedscope;
 pub mod sqlite;
+pub mod tensorflow;
 #[cfg(test)]
 mod testing;
+mod units;

@@ -60,16 +60,6 @@ static REFUSALS: &[Refusal] = &[
         remedy: "open it with `go tool pprof FILE`",
     },
     Refusal {
-        is: is_nvprof_text,
-        what: "the printed output of nvprof; this version of gpuprof reads what `nvprof -o FILE` writes",
-        remedy: "open that file if there is one",
-    },
-    Refusal {
-        is: is_nsys_csv,
-        what: "a table printed by `nsys stats`; this version of gpuprof reads the report it was made from",
-        remedy: EXPORT,
-    },
-    Refusal {
         is: is_other_json,
         what: "JSON without trace events",
         remedy: "PyTorch traces have a list `traceEvents`; they are written by `prof.export_chrome_trace(FILE)`",
@@ -117,26 +107,6 @@ fn is_pprof(head: &Head) -> bool {
     head.raw.starts_with(&GZIP_MAGIC) && matches!(head.text[..], [0x0a, 2..=12, 0x08, ..])
 }
 
-/// The front of the file as lines.
-fn lines(head: &Head) -> impl Iterator<Item = &[u8]> {
-    head.text.split(|&byte| byte == b'\n').take(200)
-}
-
-/// `==1234== Profiling result:` or `======== Profiling result:`, in text and CSV alike.
-fn is_nvprof_text(head: &Head) -> bool {
-    lines(head).any(|line| {
-        let Some(rest) = line.strip_prefix(b"==") else { return false };
-        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        line.starts_with(b"======== ") || (digits > 0 && rest[digits..].starts_with(b"== "))
-    })
-}
-
-/// A header line of `nsys stats --format csv`.
-fn is_nsys_csv(head: &Head) -> bool {
-    let heads: [&[u8]; 4] = [b"Time (%),", b"Time(%),", b"Start (ns),", b"Start(ns),"];
-    lines(head).take(20).any(|line| heads.iter().any(|start| line.starts_with(start)))
-}
-
 /// The name decides nothing here: everything that is known by its content was tried before.
 fn has_extension(head: &Head, extensions: &[&str]) -> bool {
     let extension = head.path.extension().and_then(|extension| extension.to_str());
@@ -169,13 +139,6 @@ mod tests {
             ("a.nvvp", b"<?xml version=\"1.0\"?>\n<session version=\"1\" name=\"a\">", "session of CUDA 5"),
             ("a.sqlite", &[0; 4096], "not a database"),
             ("a.prof", &pprof, "pprof"),
-            (
-                "a.txt",
-                b"app started\n==1234== NVPROF is profiling process 1234\n==1234== Profiling result:\n",
-                "nvprof",
-            ),
-            ("a.csv", b"======== Profiling result:\n\"Type\",\"Time(%)\"\n", "nvprof"),
-            ("a.csv", b"Time (%),Total Time (ns),Instances\n1.0,2,3\n", "nsys stats"),
             ("a.nsys-rep", b"\x01\x02binary", "nsys export"),
             ("a.qdrep", b"\x01\x02binary", "nsys export"),
             ("a.ncu-rep", b"NVR\0rest", "Nsight Compute"),

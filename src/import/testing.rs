@@ -4,6 +4,7 @@ use super::{Head, IMPORTERS};
 use crate::error::Result;
 use crate::trace::names::{Names, Shapes};
 use crate::trace::sink::{Need, Note, ProcessInfo, Sink};
+use crate::trace::summaries::Summary;
 use rusqlite::Connection;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -61,6 +62,8 @@ pub(super) struct Imported {
     pub(super) notes: Vec<Note>,
     /// What the file is.
     pub(super) origin: String,
+    /// What is no record.
+    pub(super) summaries: Vec<Summary>,
 }
 
 /// Imports a file by the importer that takes it.
@@ -72,8 +75,9 @@ pub(super) fn import(file: &TempFile, need: &Need) -> Result<Imported> {
     importer.read(&file.path, need, &mut sink)?;
     sink.finish();
     let (notes, origin) = (std::mem::take(&mut sink.notes), std::mem::take(&mut sink.origin));
+    let summaries = std::mem::take(&mut sink.summaries);
     let processes = std::mem::take(&mut sink.processes).into_iter().map(|p| (p.info, p.batches)).collect();
-    Ok(Imported { importer: importer.name(), names, shapes, processes, notes, origin })
+    Ok(Imported { importer: importer.name(), names, shapes, processes, notes, origin, summaries })
 }
 
 impl Imported {

@@ -2,6 +2,7 @@
 //!
 //! [`super::nvprof`] knows how a table looks; this knows what belongs into it.
 
+use super::imported;
 use super::nvprof::messages::{Message, Prefix};
 use super::nvprof::summary::Section;
 use super::nvprof::{self, Options, per_gpu, trace};
@@ -75,11 +76,15 @@ pub fn write(
     request: &Request,
     hidden: &mut Vec<Note>,
 ) -> Result<bool> {
+    if imported::is_all(labels, filter, request)? {
+        return imported::write(out, labels, filter, request);
+    }
     let processes = labels.frames().processes.len() as u32;
     if !request.per_process {
-        return one_result(out, labels, filter, request, Prefix(None), hidden);
+        let any = one_result(out, labels, filter, request, Prefix(None), hidden)?;
+        return Ok(any | imported::write(out, labels, filter, request)?);
     }
-    let mut any = false;
+    let mut any = imported::write(out, labels, filter, request)?;
     for process in (0..processes).filter(|&p| filter.takes_process(p)) {
         let pid = labels.frames().processes[process as usize].info.pid;
         any |= one_result(out, labels, &filter.within_process(process), request, Prefix(pid), hidden)?;

@@ -12,8 +12,10 @@ use crate::trace::sink::Need;
 use trace_format::tables::ShapeRow;
 
 pub mod classic;
+pub mod imported;
 pub mod nvprof;
 mod nvtx_text;
+mod pstats;
 pub mod summary_tables;
 pub mod views;
 

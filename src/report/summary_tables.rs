@@ -12,7 +12,8 @@ use crate::trace::select::Filter;
 /// Percentiles shown, nearest rank.
 const PERCENTILES: [(&str, u32); 3] = [("P50 (ns)", 50), ("P95 (ns)", 95), ("P99 (ns)", 99)];
 
-/// One table for GPU activities and one for API calls, as far as `request` asks for them. Times in ns; `Time (%)` is
+/// One table for GPU activities and one for API calls, as far as `request` asks for them, and then what is no record
+/// ([`super::imported`]) in tables of its own. Times in ns; `Time (%)` is
 /// the share of the table's total; the mean is exact to a tenth.
 ///
 /// # Errors
@@ -35,6 +36,7 @@ pub fn tables(labels: &Labels, filter: &Filter, request: &Request, percentiles: 
         let summary = grouping::api_summary(labels, grouping.split.process, wanted, filter)?;
         out.push(table("api_summary", "API calls", "Name", &summary, request, percentiles));
     }
+    out.extend(super::imported::tables(labels, filter, request)?);
     Ok(out)
 }
 

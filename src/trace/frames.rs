@@ -6,6 +6,7 @@ use super::names::{Names, Shapes};
 use super::native::NativeFile;
 use super::select::Filter;
 use super::sink::{Need, Note, ProcessInfo, Sink};
+use super::summaries::FileSummary;
 use crate::error::{Error, Result};
 use crate::import::{self, Head};
 use polars::prelude::*;
@@ -71,6 +72,8 @@ pub struct Frames {
     pub devices: Vec<(u32, DeviceRow)>,
     /// What is partial or remarkable, in the order in which it was met.
     pub notes: Vec<Note>,
+    /// What files hold that is no record: sums that another tool made, and CPU profiles. No table of records has them.
+    pub summaries: Vec<FileSummary>,
     parts: Vec<Part>,
     natives: Vec<NativeFile>,
     rows_decoded: Arc<AtomicU64>,
@@ -150,6 +153,8 @@ impl Frames {
         let first = self.processes.len() as u32;
         let origin = sink.origin;
         self.notes.append(&mut sink.notes);
+        let file = self.files.len();
+        self.summaries.extend(sink.summaries.into_iter().map(|summary| FileSummary { file, summary }));
         for process in sink.processes {
             let ordinal = self.processes.len() as u32;
             self.processes.push(Process { info: process.info, path: path.to_owned() });

@@ -1,6 +1,7 @@
 //! Where importers put what they read: typed rows in, column batches out.
 
 use super::names::{Names, Shapes};
+use super::summaries::Summary;
 use trace_format::columns::{Batch, Values};
 use trace_format::schema::{Row, RowBuilder, TableSpec, Unit};
 use trace_format::tables::{self, *};
@@ -166,12 +167,21 @@ pub struct Sink<'a> {
     pub notes: Vec<Note>,
     /// What the file is and which version of what wrote it, for `info`, e.g. `nsys SQLite export, schema 3.13.2`.
     pub origin: String,
+    /// What the file holds that is no record: sums that another tool made, and CPU profiles.
+    pub summaries: Vec<Summary>,
 }
 
 impl<'a> Sink<'a> {
     /// An empty sink that interns into `names` and `shapes`.
     pub fn new(names: &'a mut Names, shapes: &'a mut Shapes) -> Self {
-        Sink { names, shapes, processes: Vec::new(), notes: Vec::new(), origin: String::new() }
+        Sink {
+            names,
+            shapes,
+            processes: Vec::new(),
+            notes: Vec::new(),
+            origin: String::new(),
+            summaries: Vec::new(),
+        }
     }
 
     /// Adds a process; rows are pushed to the index this returns.
@@ -204,6 +214,11 @@ impl<'a> Sink<'a> {
     /// Says that something about the file is partial or remarkable.
     pub fn note(&mut self, code: &'static str, text: impl Into<String>) {
         self.notes.push(Note { code, text: text.into() });
+    }
+
+    /// Adds something that is no record.
+    pub fn summary(&mut self, summary: Summary) {
+        self.summaries.push(summary);
     }
 
     /// Takes over what another sink has collected with names of its own, e.g. on another thread; it must be finished

@@ -56,12 +56,25 @@ pub fn exercise(path: &Path, depth: Depth) -> bool {
             );
         }
     }
+    // What is no record is only in the reports themselves; others are asked for them where there is time.
+    if !frames.summaries.is_empty() || frames.rows(&tables::KERNEL) == 0 {
+        ask_summary(&labels, &everything);
+    }
     let _ = partial::notes(&frames, &everything, &Need::all());
     if depth == Depth::Everything {
         ask_everything(&frames, &labels);
     }
     let _ = frames.all_notes();
     true
+}
+
+fn ask_summary(labels: &Labels, filter: &Filter) {
+    let (grouping, order) = (Grouping::default(), Order { sort: SortKey::Time, top: None });
+    let options = Options { csv: false, unit: TimeUnit::Auto, origin_ns: None };
+    let what = What::Summary { gpu: true, api: true, openacc: true };
+    let request = Request { what, options, grouping, order, per_process: false, all_ranges: false };
+    let _ = classic::write(&mut Vec::new(), labels, filter, &request, &mut Vec::new());
+    let _ = summary_tables::tables(labels, filter, &request, false);
 }
 
 fn ask_everything(frames: &Frames, labels: &Labels) {

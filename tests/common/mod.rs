@@ -4,6 +4,7 @@
 pub mod build;
 pub mod everything;
 pub mod exercise;
+pub mod foreign;
 pub mod tools;
 
 use std::io::{Read, Write as _};

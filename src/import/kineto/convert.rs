@@ -189,6 +189,13 @@ const SINCE_2001_NS: i64 = 1_000_000_000_000_000_000;
 /// So many events tell whether times are Unix times, whichever of them are wanted; a few may have broken times.
 const EPOCH_SAMPLE: u64 = 1000;
 
+/// Categories that PyTorch alone writes and that make no rows.
+fn is_of_pytorch(category: Value) -> bool {
+    let known: [&[u8]; 5] =
+        [b"gpu_user_annotation", b"Trace", b"ac2g", b"cpu_instant_event", b"cuda_profiler_range"];
+    matches!(category, Value::Text(name) if known.contains(&name))
+}
+
 impl Visitor for Converter<'_, '_> {
     fn wants(&mut self, key: &[u8]) -> bool {
         Header::wants(key)
@@ -222,6 +229,10 @@ impl Visitor for Converter<'_, '_> {
         }
         let category = Category::of(event.category);
         if category == Category::Other {
+            // Only asked of traces that have not shown yet whose they are.
+            if self.tallies.kineto == 0 {
+                self.tallies.pytorch += u64::from(is_of_pytorch(event.category));
+            }
             return;
         }
         self.tallies.kineto += 1;

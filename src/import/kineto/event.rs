@@ -20,11 +20,14 @@ pub struct Event<'t> {
     pub ts: Value<'t>,
     /// Duration, microseconds.
     pub dur: Value<'t>,
+    /// What joins the beginning and the end of an asynchronous range: `id`, or `id2`, which is an object.
+    pub id: Value<'t>,
     /// Everything else.
     pub args: Value<'t>,
 }
 
 /// What became of reading an event.
+#[allow(clippy::large_enum_variant, reason = "there is one at a time, and nearly every one is an event")]
 pub enum Read<'t> {
     /// It is all there; the token after it.
     Whole(Event<'t>, usize),
@@ -60,6 +63,7 @@ impl<'t> Event<'t> {
             b"ts" => &mut self.ts,
             b"dur" => &mut self.dur,
             b"args" => &mut self.args,
+            b"id" | b"id2" => &mut self.id,
             _ if key.contains(&b'\\') => {
                 let key = unescape(key);
                 if !key.contains(&b'\\') {
@@ -160,7 +164,7 @@ mod tests {
 
     #[test]
     fn keys_may_be_escaped_and_unknown_ones_are_passed_over() {
-        whole(r#"{"p\u0068":"X","id":[{"ts":7}],"a\\b":1,"cname":"good"}"#, |event| {
+        whole(r#"{"p\u0068":"X","xid":[{"ts":7}],"a\\b":1,"cname":"good"}"#, |event| {
             assert_eq!(event, Event { phase: Value::Text(b"X"), ..Event::default() });
         });
     }

@@ -53,8 +53,8 @@ pub fn exported(path: &Path, sink: &mut Sink, own: &Own) {
     }
 }
 
-/// What is to say about the events.
-pub fn events(path: &Path, sink: &mut Sink, tallies: &Tallies, processes: usize) {
+/// What is to say about a trace of the PyTorch profiler without a single event of its own.
+pub fn nothing_of_pytorch(path: &Path, sink: &mut Sink, tallies: &Tallies) {
     let path = path.display();
     if tallies.kineto == 0 && tallies.events > 0 {
         let events = tallies.events;
@@ -65,6 +65,11 @@ pub fn events(path: &Path, sink: &mut Sink, tallies: &Tallies, processes: usize)
             ),
         );
     }
+}
+
+/// What is to say about the events.
+pub fn events(path: &Path, sink: &mut Sink, tallies: &Tallies, processes: usize) {
+    let path = path.display();
     let mut say = |code, tally: Tally, what: &str| {
         if tally.count > 0 {
             let (count, first) = (tally.count, tally.first);

@@ -33,6 +33,12 @@ fn has_key(text: &[u8], key: &str) -> bool {
     false
 }
 
+/// Whether a file that begins like this says that it is a speedscope file.
+pub fn is_speedscope_file(text: &[u8]) -> bool {
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text).trim_ascii_start();
+    text.starts_with(b"{") && is_speedscope(text)
+}
+
 fn is_speedscope(text: &[u8]) -> bool {
     has_key(text, "$schema") && text.windows(10).any(|w| w == b"speedscope")
 }

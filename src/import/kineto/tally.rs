@@ -26,6 +26,8 @@ pub struct Tallies {
     pub events: u64,
     /// Events that only a PyTorch trace has.
     pub kineto: u64,
+    /// Events that only a PyTorch trace has and that make no rows, before the first that does.
+    pub pytorch: u64,
     /// No event where there should be one.
     pub broken: Tally,
     /// Items too large to look at.

@@ -352,16 +352,35 @@ fn what_is_no_trace_is_refused_in_one_line() {
     assert!(message("hello").contains("not JSON"));
     assert!(message(r#"{"a":{"traceEvents":[]}}"#).contains("without `traceEvents`"));
     assert!(message(r#"{"schemaVersion":1,"deviceProp"#).contains("cut off at byte 30, before any `traceEvents`"));
-    assert!(message(r#"{"$schema":"https://www.speedscope.app/file-format-schema.json"}"#).contains("speedscope"));
+}
+
+#[test]
+fn traces_of_others_are_told_from_those_of_pytorch() {
+    let reader = |text: &str| {
+        let (mut names, mut shapes) = (Names::default(), Shapes::default());
+        let mut sink = Sink::new(&mut names, &mut shapes);
+        let mut given = false;
+        let mut source = |into: &mut Vec<u8>| {
+            into.extend_from_slice(if given { b"" } else { text.as_bytes() });
+            !std::mem::replace(&mut given, true)
+        };
+        walk(&mut source, &Need::all(), &mut sink).other_reader().map(|other| other.name())
+    };
     let lane = r#"{"ph":"M","name":"process_name","pid":1,"args":{"name":"/device:GPU:0/stream:all Compute"}}"#;
-    assert!(message(&format!(r#"{{"traceEvents":[{lane}]}}"#)).contains("TensorFlow"));
-    assert!(message(r#"[{"cat":"py-spy","name":"f","ph":"B","pid":1,"tid":1,"ts":0}]"#).contains("py-spy"));
+    assert_eq!(reader(&format!(r#"{{"traceEvents":[{lane}]}}"#)), Some("tensorflow"));
+    assert_eq!(reader(r#"{"$schema":"https://www.speedscope.app/file-format-schema.json"}"#), Some("speedscope"));
+    assert_eq!(
+        reader(r#"[{"ph":"B","name":"a","ts":0},{"ph":"X","name":"b","ts":1,"dur":2}]"#),
+        Some("chrome-trace")
+    );
+    assert_eq!(reader(&format!("[{}]", kernel("1", "\"dur\":1,"))), None);
+    assert_eq!(reader("[]"), None);
 }
 
 #[test]
 fn a_trace_of_something_else_has_no_rows_and_says_so() {
-    let trace = import(r#"[{"ph":"B","name":"a","ts":0},{"ph":"X","name":"b","ts":1,"dur":2}]"#);
-    assert_eq!((trace.rows(), trace.codes(), trace.origin.as_str()), (0, vec!["no-gpu-records"], "Chrome trace"));
+    let trace = import(r#"{"schemaVersion":1,"traceEvents":[{"ph":"X","name":"b","ts":1,"dur":2}]}"#);
+    assert_eq!((trace.rows(), trace.codes()), (0, vec!["no-gpu-records"]));
     assert_eq!(import(r#"{"traceEvents":[]}"#).codes(), Vec::<&str>::new());
     assert_eq!(import("[").codes(), ["cut-off"]);
     assert_eq!(import("[] x").codes(), ["trailing-text"]);

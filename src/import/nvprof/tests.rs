@@ -209,7 +209,7 @@ fn calls_read_on_another_thread_are_the_same_calls() {
     sink.finish();
     let processes = std::mem::take(&mut sink.processes).into_iter().map(|p| (p.info, p.batches)).collect();
     let (notes, origin) = (std::mem::take(&mut sink.notes), String::new());
-    let together = Imported { importer: "nvprof", names, shapes, processes, notes, origin };
+    let together = Imported { importer: "nvprof", names, shapes, processes, notes, origin, summaries: Vec::new() };
 
     let infos = |found: &Imported| found.processes.iter().map(|(info, _)| info.clone()).collect::<Vec<_>>();
     assert_eq!(infos(&apart), infos(&together));

@@ -1,0 +1,229 @@
+//! Text files line by line, plain or gzip, in memory that does not grow with the file.
+
+use super::kineto::unpack;
+use crate::error::Result;
+use crate::trace::sink::Sink;
+use std::path::Path;
+
+/// The longest line that is looked at. Kernel names of 64 KiB exist; a file without line ends must not fill memory.
+const LINE_LIMIT: usize = 4 << 20;
+
+/// Lines under one quoted field that are joined; more are taken for a stray quote.
+const JOINED_LINES: usize = 1000;
+
+/// The lines of a text.
+pub struct Lines<'s> {
+    source: &'s mut dyn FnMut(&mut Vec<u8>) -> bool,
+    buffer: Vec<u8>,
+    start: usize,
+    ended: bool,
+    /// Lines given out, so the number of the last one, counted from 1.
+    pub number: u64,
+    /// Lines left out because they are too long.
+    pub too_long: u64,
+}
+
+impl<'s> Lines<'s> {
+    /// The lines of what `source` appends piece by piece until it returns false.
+    pub fn new(source: &'s mut dyn FnMut(&mut Vec<u8>) -> bool) -> Self {
+        Lines { source, buffer: Vec::new(), start: 0, ended: false, number: 0, too_long: 0 }
+    }
+
+    /// The next line, without its end; `None` behind the last one.
+    pub fn next(&mut self) -> Option<&[u8]> {
+        let mut searched = self.start;
+        loop {
+            if let Some(at) = self.buffer[searched..].iter().position(|&byte| byte == b'\n') {
+                let (from, to) = (self.start, searched + at);
+                self.start = to + 1;
+                self.number += 1;
+                if to - from > LINE_LIMIT {
+                    self.too_long += 1;
+                    searched = self.start;
+                    continue;
+                }
+                return Some(trimmed(&self.buffer[from..to]));
+            }
+            if self.ended {
+                let from = self.start;
+                self.start = self.buffer.len();
+                if from == self.start {
+                    return None;
+                }
+                self.number += 1;
+                if self.start - from > LINE_LIMIT {
+                    self.too_long += 1;
+                    return None;
+                }
+                return Some(trimmed(&self.buffer[from..]));
+            }
+            self.buffer.drain(..self.start);
+            self.start = 0;
+            // Of a line that is too long already, nothing but its length matters any more.
+            self.buffer.truncate(self.buffer.len().min(LINE_LIMIT + 1));
+            searched = self.buffer.len();
+            self.ended = !(self.source)(&mut self.buffer);
+        }
+    }
+
+    /// The next record of RFC 4180: lines are joined while a quoted field is open.
+    pub fn next_record(&mut self) -> Option<Vec<u8>> {
+        let mut record = self.next()?.to_vec();
+        for _ in 0..JOINED_LINES {
+            if is_balanced(&record) || record.len() > LINE_LIMIT {
+                break;
+            }
+            let Some(line) = self.next() else { break };
+            record.push(b'\n');
+            record.extend_from_slice(line);
+        }
+        Some(record)
+    }
+}
+
+fn is_balanced(record: &[u8]) -> bool {
+    record.iter().filter(|&&byte| byte == b'"').count() % 2 == 0
+}
+
+fn trimmed(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// Calls `read` with the lines of the file, and notes what was wrong with the file on the way.
+///
+/// # Errors
+/// The file cannot be opened.
+pub fn with_lines<T>(path: &Path, sink: &mut Sink, read: impl FnOnce(&mut Lines, &mut Sink) -> T) -> Result<T> {
+    let (result, failure) = unpack::with_text(path, |source| {
+        let mut lines = Lines::new(source);
+        let result = read(&mut lines, sink);
+        (result, lines.too_long)
+    })?;
+    let (result, too_long) = result;
+    let path = path.display();
+    if let Some(unpack::Failure { reason, is_cut }) = failure {
+        let what = if is_cut { "the file ends too early" } else { "the file is damaged" };
+        sink.note("damaged", format!("{path}: {what} ({reason}); what came before is read"));
+    }
+    if too_long > 0 {
+        let limit = LINE_LIMIT >> 20;
+        sink.note("left-out", format!("{path}: {too_long} lines longer than {limit} MiB are left out"));
+    }
+    Ok(result)
+}
+
+/// The fields of a line of comma-separated values. A quoted field ends at a quote before a comma or the end of the
+/// line: nvprof does not double the quotes inside names. Doubled ones, as everybody else writes them, become single.
+pub fn fields(line: &[u8]) -> Vec<Vec<u8>> {
+    let mut fields = Vec::new();
+    let mut rest = line;
+    loop {
+        let (field, after) = match rest.strip_prefix(b"\"") {
+            Some(quoted) => quoted_field(quoted),
+            None => {
+                let end = rest.iter().position(|&byte| byte == b',').unwrap_or(rest.len());
+                (rest[..end].to_vec(), &rest[end..])
+            }
+        };
+        fields.push(field);
+        match after.split_first() {
+            Some((_, next)) => rest = next,
+            None => return fields,
+        }
+    }
+}
+
+/// The content of a quoted field, and what follows its closing quote: a comma or nothing.
+fn quoted_field(text: &[u8]) -> (Vec<u8>, &[u8]) {
+    let mut field = Vec::new();
+    let mut at = 0;
+    while let Some(&byte) = text.get(at) {
+        if byte != b'"' {
+            field.push(byte);
+            at += 1;
+            continue;
+        }
+        match text.get(at + 1) {
+            None | Some(b',') => return (field, &text[at + 1..]),
+            Some(b'"') => {
+                // A doubled quote; or the end of a name that ends in a quote which nobody doubled.
+                field.push(b'"');
+                if matches!(text.get(at + 2), None | Some(b',')) && !has_quote(&text[at + 2..]) {
+                    return (field, &text[at + 2..]);
+                }
+                at += 2;
+            }
+            Some(_) => {
+                field.push(b'"');
+                at += 1;
+            }
+        }
+    }
+    (field, &[])
+}
+
+fn has_quote(text: &[u8]) -> bool {
+    text.contains(&b'"')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines_of(text: &[u8], piece: usize) -> Vec<Vec<u8>> {
+        let mut pieces = text.chunks(piece);
+        let mut source = |buffer: &mut Vec<u8>| match pieces.next() {
+            Some(piece) => {
+                buffer.extend_from_slice(piece);
+                true
+            }
+            None => false,
+        };
+        let mut lines = Lines::new(&mut source);
+        std::iter::from_fn(|| lines.next().map(<[u8]>::to_vec)).collect()
+    }
+
+    #[test]
+    fn lines_are_the_same_however_the_text_arrives() {
+        let text = b"one\n\ntwo\r\nthree";
+        for piece in [1, 2, 3, 100] {
+            assert_eq!(lines_of(text, piece), [&b"one"[..], b"", b"two", b"three"]);
+        }
+        assert_eq!(lines_of(b"", 5), [b""; 0]);
+        assert_eq!(lines_of(b"a\n", 5), [b"a"]);
+    }
+
+    #[test]
+    fn lines_that_are_too_long_are_left_out() {
+        let text = [b"a\n".to_vec(), vec![b'x'; LINE_LIMIT + 10], b"\nb\n".to_vec()].concat();
+        assert_eq!(lines_of(&text, 1 << 20), [b"a", b"b"]);
+    }
+
+    #[test]
+    fn quoted_lines_are_joined() {
+        let mut given = false;
+        let mut source = |buffer: &mut Vec<u8>| {
+            buffer.extend_from_slice(if given { b"" } else { b"1,\"a\nb\",2\n3\n" });
+            !std::mem::replace(&mut given, true)
+        };
+        let mut lines = Lines::new(&mut source);
+        assert_eq!(lines.next_record().as_deref(), Some(&b"1,\"a\nb\",2"[..]));
+        assert_eq!(lines.next_record().as_deref(), Some(&b"3"[..]));
+        assert_eq!(lines.next_record(), None);
+    }
+
+    #[test]
+    fn fields_are_split_as_nvprof_and_as_everybody_writes_them() {
+        let split = |line: &str| -> Vec<String> {
+            fields(line.as_bytes()).into_iter().map(|f| String::from_utf8(f).unwrap()).collect()
+        };
+        assert_eq!(split(r#"1,,"a, b",x"#), ["1", "", "a, b", "x"]);
+        assert_eq!(split(r#""say ""hi""",2"#), [r#"say "hi""#, "2"]);
+        assert_eq!(split(r#""op"" f(char*)",2"#), [r#"op" f(char*)"#, "2"]);
+        assert_eq!(split(r#""f("x")",2"#), [r#"f("x")"#, "2"]);
+        assert_eq!(split(""), [""]);
+        assert_eq!(split(",,"), ["", "", ""]);
+        assert_eq!(split(r#""open"#), ["open"]);
+        assert_eq!(split(r#""""#), [""]);
+    }
+}
