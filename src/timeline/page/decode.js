@@ -117,10 +117,13 @@ class Records {
     if (encoding === "delta") for (let i = 1; i < count; i++) values[i] += values[i - 1];
     else if (encoding === "nullable") for (let i = 0; i < count; i++) values[i] = values[i] === 0 ? NaN : values[i] - 1;
     else if (encoding === "signed") for (let i = 0; i < count; i++) values[i] = values[i] % 2 === 1 ? -(values[i] + 1) / 2 : values[i] / 2;
+    if (encoding === "delta" && count > 0) largest = values[count - 1];
     if (largest <= EXACT) return values;
     reader.at = begin;
+    let sum = 0n;
     return Array.from({ length: count }, () => {
       const value = reader.nextExact();
+      if (encoding === "delta") return (sum += value);
       if (encoding === "nullable") return value === 0n ? NaN : value - 1n;
       if (encoding === "signed") return value & 1n ? -((value + 1n) >> 1n) : value >> 1n;
       return value;

@@ -100,13 +100,13 @@ class InlineSource extends Source {
     if (this.missed) this.onTile();
   }
 
-  /** A tile; null while it is packed, or when this frame has decoded enough (the last level is always decoded). */
+  /** A tile; null while it is packed, or when this frame has decoded enough (the last level of bins is always decoded). */
   tile(row, level, index) {
     const cached = this.peek(row, level, index);
     if (cached) return cached;
     const place = this.place(row, level, index);
     if (place.end > this.data.received) return null;
-    if (this.spent > DECODE_MS && level !== this.rows.get(row).levels) {
+    if (this.spent > DECODE_MS && (level === 0 || level !== this.rows.get(row).levels)) {
       this.missed = true;
       return null;
     }
