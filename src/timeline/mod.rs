@@ -1,10 +1,10 @@
 //! Timelines: what happened when, as a page for a browser.
 //!
 //! 1. [`model`] reads the records of the open traces into columns, one store for each kind, sorted by start, with
-//!    names and fields as they are shown ([`words`], [`names`]). Calls and GPU work are joined ([`links`]).
+//!    names and fields as they are shown (`words`, [`names`]). Calls and GPU work are joined (`links`).
 //! 2. [`tree`] spreads them over nvvp's rows. A row is a list of record numbers, because a kernel is in three of them.
 //! 3. Each row gets lanes ([`lanes`]) and a pyramid of bins ([`levels`]), headings get that of everything below them.
-//! 4. [`records`], [`levels`] and [`counters`] write tiles. A page has all of them inside ([`pack`], [`assemble`]), a
+//! 4. `records`, [`levels`] and `counters` write tiles. A page has all of them inside (`pack`, [`assemble`]), a
 //!    served page asks for them ([`serve`]). Pages decode and draw, and sum nothing up by themselves.
 
 pub mod assemble;

@@ -23,7 +23,7 @@ const FILLS: u64 = 2;
 pub struct Tree {
     /// The rows.
     pub rows: Vec<Row>,
-    /// Rows of GPU work by process, device, context, and what [`work_key`] gives.
+    /// Rows of GPU work by process, device, context, and what says their kind: copies by direction, fills, graphs, kernels.
     pub work: HashMap<(u32, u32, u32, (u32, u32)), usize>,
     /// Rows of calls by process, thread and domain.
     pub calls: HashMap<(u32, u32, u32), usize>,
