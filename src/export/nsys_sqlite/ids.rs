@@ -105,7 +105,9 @@ mod tests {
             info: ProcessInfo { pid, host: host.map(str::to_owned), ..Default::default() },
             path: path.into(),
         };
-        Frames { processes: processes.iter().map(process).collect(), ..Default::default() }
+        let mut frames = Frames::default();
+        frames.processes = processes.iter().map(process).collect();
+        frames
     }
 
     #[test]

@@ -71,7 +71,6 @@ pub(crate) use view;
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use trace_format::schema::RowBuilder;
     use trace_format::tables::{SyncRow, sync::SyncBuilder};
 
