@@ -1,5 +1,6 @@
 //! `gpuprof info`: what a file is, who wrote it, and what is in it.
 
+use super::progress::Progress;
 use super::report::say;
 use crate::analysis::partial;
 use crate::error::{Error, Result};
@@ -37,8 +38,10 @@ pub fn run(args: &Args) -> Result<()> {
     if args.formats {
         return formats(&mut out).map_err(|e| Error::output(&e));
     }
+    let progress = Progress::new(false, "reading");
     let frames = Frames::open(&args.paths, &Need::all())?;
     let document = describe(&frames)?;
+    progress.finish();
     if args.format != Format::Table {
         // Lists for machines have no room for them, and whoever looks at JSON on a terminal sees them first.
         say(&document.notes);

@@ -5,15 +5,17 @@ mod completion;
 mod prompt;
 
 use super::newest;
+use super::progress::Progress;
 use super::report::say;
 use crate::error::{Error, Result};
+use crate::export::Shape;
+use crate::export::destination::{Destination, Pending};
 use crate::query::output::{self, Format};
 use crate::query::session::{self, Session};
 use crate::query::{lexer, refuse};
 use crate::trace::inputs;
-use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Read as _, Write};
+use std::io::{self, IsTerminal, Read as _, Write};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `query`.
@@ -71,8 +73,8 @@ pub fn run(args: Args) -> Result<()> {
     if let [only] = &queries[..]
         && let Some(command) = commands::find(only)
     {
-        let mut out = open(args.output.as_deref())?;
-        commands::write(&mut *out.writer, command).map_err(|e| Error::output(&e))?;
+        let mut out = Output::open(args.output.as_deref())?;
+        commands::write(out.writer()?, command).map_err(|e| Error::output(&e))?;
         return out.done();
     }
     let statements: Vec<&str> = queries.iter().flat_map(|text| lexer::statements(text).0).collect();
@@ -84,19 +86,23 @@ pub fn run(args: Args) -> Result<()> {
     }
     // What is wrong with the query is said before traces are opened, which may take long.
     let need = session::need(&statements)?;
-    let session = Session::open(&traces(paths)?, &need)?;
+    let paths = traces(paths)?;
+    let progress = Progress::new(false, "reading");
+    let session = Session::open(&paths, &need)?;
     if args.explain {
         let plans = statements.iter().map(|sql| session.explain(sql)).collect::<Result<Vec<_>>>()?;
-        let mut out = open(args.output.as_deref())?;
-        writeln!(out.writer, "{}", plans.join("\n\n")).map_err(|e| Error::output(&e))?;
+        progress.finish();
+        let mut out = Output::open(args.output.as_deref())?;
+        writeln!(out.writer()?, "{}", plans.join("\n\n")).map_err(|e| Error::output(&e))?;
         return out.done();
     }
     let answers = statements.iter().map(|sql| session.run(sql)).collect::<Result<Vec<_>>>()?;
     // Reading rows is what finds damage, so this is what there is to say.
     let notes = session.all_notes()?;
+    progress.finish();
     say(&notes);
-    let mut out = open(args.output.as_deref())?;
-    output::write(&mut out.writer, &answers, args.format, &notes)?;
+    let mut out = Output::open(args.output.as_deref())?;
+    output::write(&mut out.writer()?, &answers, args.format, &notes)?;
     out.done()?;
     match answers.iter().all(|answer| answer.height() == 0) {
         true => Err(Error::nothing("the query gives no rows")),
@@ -154,46 +160,21 @@ fn read_query(file: &Path) -> Result<String> {
 
 /// Where an answer goes. A file gets its name when it is whole.
 struct Output {
-    writer: Box<dyn Write>,
-    /// The temporary name and the final one.
-    rename: Option<(PathBuf, PathBuf)>,
+    pending: Pending,
+    destination: Destination,
 }
 
 impl Output {
-    fn done(mut self) -> Result<()> {
-        self.writer.flush().map_err(|e| Error::output(&e))?;
-        if let Some((from, to)) = self.rename.take() {
-            std::fs::rename(&from, &to).map_err(|e| {
-                let _ = std::fs::remove_file(&from);
-                Error::at(&to, format_args!("cannot be written: {e}"))
-            })?;
-        }
-        Ok(())
+    fn open(path: Option<&Path>) -> Result<Output> {
+        let (pending, destination) = Pending::open(path.unwrap_or(Path::new("-")), Shape::Stream, false)?;
+        Ok(Output { pending, destination })
     }
-}
 
-impl Drop for Output {
-    fn drop(&mut self) {
-        if let Some((from, _)) = &self.rename {
-            let _ = std::fs::remove_file(from);
-        }
+    fn writer(&mut self) -> Result<&mut dyn Write> {
+        self.destination.stream()
     }
-}
 
-fn open(path: Option<&Path>) -> Result<Output> {
-    let Some(path) = path.filter(|path| *path != Path::new("-")) else {
-        return Ok(Output { writer: Box::new(BufWriter::new(io::stdout())), rename: None });
-    };
-    let failed = |e: io::Error| Error::at(path, format_args!("cannot be written: {e}"));
-    let other_than_file = path.metadata().is_ok_and(|m| !m.is_file());
-    let name = path.file_name().filter(|_| !other_than_file);
-    let Some(name) = name else {
-        return Ok(Output { writer: Box::new(BufWriter::new(File::create(path).map_err(failed)?)), rename: None });
-    };
-    let mut temporary = OsString::from(".");
-    temporary.push(name);
-    temporary.push(format!(".{}.partial", std::process::id()));
-    let temporary = path.with_file_name(temporary);
-    let file = File::create(&temporary).map_err(failed)?;
-    Ok(Output { writer: Box::new(BufWriter::new(file)), rename: Some((temporary, path.to_owned())) })
+    fn done(self) -> Result<()> {
+        self.pending.finish(self.destination)
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::choosing::Choosing;
 use super::newest;
+use super::progress::Progress;
 use crate::analysis::grouping::Grouping;
 use crate::analysis::labels::Labels;
 use crate::analysis::summary::{Order, SortKey};
@@ -44,6 +45,10 @@ pub struct Args {
     /// How views and summaries are written; values in base units, never scaled. Without it the layout is nvprof's
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
+
+    /// No progress bar
+    #[arg(short, long)]
+    quiet: bool,
 
     /// Print again whenever the trace has grown, until its program ends
     #[arg(long)]
@@ -290,6 +295,7 @@ impl<'a> Plan<'a> {
 
     /// Prints to what `output` opens once the traces are open: what cannot be read must not cost an older log file.
     fn print(&self, paths: &[PathBuf], output: impl FnOnce() -> Result<Box<dyn Write>>) -> Result<Still> {
+        let progress = Progress::new(self.args.quiet || self.args.follow, "reading");
         let mut frames = Frames::open(paths, &self.need(false)?)?;
         let with_nvtx = self.views.is_empty() && matches!(self.what, What::Summary { gpu: true, api: true, .. });
         if with_nvtx && frames.natives().is_empty() && frames.rows(&tables::RANGE) > 0 {
@@ -302,8 +308,10 @@ impl<'a> Plan<'a> {
         let growing = frames.natives().iter().any(|n| !n.reader().is_closed());
         let labels = Labels::new(&frames, self.args.nvprof.demangling);
         let filter = self.args.choosing.filter(self.args.choosing.selection()?, &labels)?;
+        let rows = self.need(false)?.tables.iter().map(|table| frames.rows(table)).sum();
+        progress.stage("reading", rows, frames.rows_decoded());
         let mut out = output()?;
-        let shown = self.write(&frames, &labels, &filter, &mut *out)?;
+        let shown = self.write(&frames, &labels, &filter, progress, &mut *out)?;
         out.flush().map_err(|e| Error::output(&e))?;
         match shown {
             true => Ok(if growing { Still::Growing } else { Still::Done }),
@@ -312,15 +320,28 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Writes the answer, what is partial first; says whether there was anything to show.
-    fn write(&self, frames: &Frames, labels: &Labels, filter: &Filter, out: &mut dyn Write) -> Result<bool> {
+    /// Writes the answer, what is partial first; says whether there was anything to show. The progress bar goes before
+    /// the first line comes.
+    fn write(
+        &self,
+        frames: &Frames,
+        labels: &Labels,
+        filter: &Filter,
+        progress: Progress,
+        out: &mut dyn Write,
+    ) -> Result<bool> {
         let failed = |e: io::Error| Error::output(&e);
         let machine = self.args.format.or(self.args.rows.percentiles.then_some(Format::Table));
         if self.views.is_empty() && machine.is_none() {
             let listing = matches!(self.what, What::Trace { .. } | What::OpenaccTrace);
             if listing && !self.args.rows.per_process {
                 // Everything is read before the first line is written, and the lines may not fit into memory.
-                let say = || self.notes(frames, filter).map(|notes| say(&notes));
+                let say = || {
+                    let notes = self.notes(frames, filter)?;
+                    progress.finish();
+                    say(&notes);
+                    Ok(())
+                };
                 let mut out = NotesFirst { out, say: Some(say) };
                 let shown = classic::write(&mut out, labels, filter, &self.request(), &mut Vec::new())?;
                 out.flush().map_err(failed)?;
@@ -331,6 +352,7 @@ impl<'a> Plan<'a> {
             let mut notes = Vec::new();
             let shown = classic::write(&mut answer, labels, filter, &self.request(), &mut notes)?;
             notes.splice(0..0, self.notes(frames, filter)?);
+            progress.finish();
             say(&notes);
             out.write_all(&answer).map_err(failed)?;
             return Ok(shown);
@@ -346,6 +368,7 @@ impl<'a> Plan<'a> {
             document.tables = summary_tables::tables(labels, filter, &self.request(), self.args.rows.percentiles)?;
         }
         document.notes = self.notes(frames, filter)?;
+        progress.finish();
         say(&document.notes);
         document.write(out, machine.unwrap_or(Format::Table)).map_err(failed)?;
         Ok(document.tables.iter().any(|table| !table.rows.is_empty()))

@@ -1,6 +1,6 @@
 //! Parquet and Arrow, one file per table: for pandas, DuckDB, Spark, Polars and whatever else reads columns.
 
-use super::flat::{self, Cell, FlatType, Layout, Source};
+use super::flat::{self, Cell, FlatColumn, FlatType, Layout, Source};
 use super::{Context, Destination, Exporter, Shape, folder};
 use crate::error::{Error, Result};
 use crate::trace::ordered::{Chunk, Piece};
@@ -15,6 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 use trace_format::columns::Values;
 use trace_format::schema::{ColumnType, TableSpec};
+use trace_format::tables;
 
 const OPTIONS: &[(&str, &str)] =
     &[("partition", "one file per process in folders key=value: run, host, rank, pid, several with commas")];
@@ -70,12 +71,13 @@ fn write_table(
     }
     let file = File::create(path).map_err(|e| Error::at(path, format_args!("cannot be created: {e}")))?;
     let failed = |e: PolarsError| Error::at(path, format_args!("cannot be written: {e}"));
-    let empty = to_frame(context, &layout, &[]).map_err(failed)?;
+    let prepared = Prepared::new(context, &layout);
+    let empty = to_frame(context, &layout, &prepared, &[]).map_err(failed)?;
     let mut writer = open(file, &empty, metadata(context, &layout, table)).map_err(failed)?;
     let mut group = empty.clone();
     context.frames.in_order(&[table], context.filter, |chunk: &Chunk| {
         let rows: Vec<(&Piece, usize)> = chunk.iter().collect();
-        let frame = to_frame(context, &layout, &rows).map_err(failed)?;
+        let frame = to_frame(context, &layout, &prepared, &rows).map_err(failed)?;
         group.vstack_mut(&frame).map_err(failed)?;
         if group.height() >= GROUP_ROWS {
             writer(Some(&std::mem::replace(&mut group, empty.clone()))).map_err(failed)?;
@@ -137,23 +139,73 @@ fn arrow(file: File, empty: &DataFrame, metadata: Vec<(String, String)>) -> Pola
     }))
 }
 
+/// For columns that depend on one id alone: which column of the table holds it, and the values by id. Rows are then
+/// gathered, which copies no text.
+struct Prepared(Vec<Option<(usize, Series)>>);
+
+impl Prepared {
+    fn new(context: &Context, layout: &Layout) -> Prepared {
+        let table = layout.tables[0];
+        let (shapes, names) = (context.frames.shapes.all().len() as u32, context.frames.names.len() as u32);
+        let labels = context.labels;
+        let text = |count: u32, of: &dyn Fn(u32) -> String| {
+            let values = (0..count).map(|id| Some(of(id)).filter(|text| !text.is_empty()));
+            StringChunked::from_iter_options(PlSmallStr::EMPTY, values).into_series()
+        };
+        let of = |column: &FlatColumn| match column.source(0) {
+            Source::Shape(ids, field) => {
+                let cells = (0..shapes).map(|shape| flat::shape_cell(context, shape, field));
+                Some((ids, computed(PlSmallStr::EMPTY, column.ty, cells)))
+            }
+            Source::Label if table == &tables::KERNEL => {
+                let ids = table.column_index("shape_id")?;
+                Some((ids, text(shapes, &|shape| labels.kernel(shape).to_owned())))
+            }
+            Source::Label if table == &tables::API => {
+                let ids = table.column_index("name_id")?;
+                Some((ids, text(names, &|name| labels.api(name).to_owned())))
+            }
+            Source::Name(ids) => Some((ids, text(names, &|name| labels.text(name).to_owned()))),
+            _ => None,
+        };
+        Prepared(layout.columns.iter().map(of).collect())
+    }
+}
+
 /// Rows of one table as a frame with the layout's columns, made by all threads.
-pub fn to_frame(context: &Context, layout: &Layout, rows: &[(&Piece, usize)]) -> PolarsResult<DataFrame> {
+fn to_frame(
+    context: &Context,
+    layout: &Layout,
+    prepared: &Prepared,
+    rows: &[(&Piece, usize)],
+) -> PolarsResult<DataFrame> {
     let columns: Vec<Column> = layout
         .columns
         .par_iter()
-        .map(|column| {
+        .zip(&prepared.0)
+        .map(|(column, prepared)| {
             let source = column.source(0);
             let name = PlSmallStr::from_str(&column.name);
+            if let Some((ids, values)) = prepared {
+                let known = values.len() as u32;
+                let ids = rows.iter().map(|(piece, i)| {
+                    let column = &piece.rows.columns[*ids];
+                    match &column.values {
+                        Values::U32(ids) if !column.is_null(*i) => Some(ids[*i]).filter(|id| *id < known),
+                        _ => None,
+                    }
+                });
+                return Ok(values.take(&ids.collect::<IdxCa>())?.with_name(name).into_column());
+            }
             if let Source::Cell(index) = source
                 && let Some(series) = stored(&name, layout.tables[0], index, rows)
             {
-                return series.into_column();
+                return Ok(series.into_column());
             }
             let cells = rows.iter().map(|(piece, i)| flat::cell(context, piece, *i, source));
-            computed(name, column.ty, cells).into_column()
+            Ok(computed(name, column.ty, cells).into_column())
         })
-        .collect();
+        .collect::<PolarsResult<_>>()?;
     DataFrame::new(rows.len(), columns)
 }
 

@@ -166,9 +166,14 @@ impl Writer<'_> {
         })
     }
 
-    /// The device of a context; 0 if no record says.
+    /// The device of a context: where no record says, the only one that the process's contexts are on, else 0.
     fn device(&self, process: u32, context: Option<u32>) -> u32 {
-        context.and_then(|context| self.devices.get(&(process, context)).copied()).unwrap_or(0)
+        if let Some(device) = context.and_then(|context| self.devices.get(&(process, context))) {
+            return *device;
+        }
+        let mut of_process = self.devices.iter().filter(|((p, _), _)| *p == process).map(|(_, device)| *device);
+        let first = of_process.next().unwrap_or(0);
+        if of_process.all(|device| device == first) { first } else { 0 }
     }
 
     /// Whether there are rows of a table at all.
