@@ -1,7 +1,7 @@
 //! Parquet and Arrow, one file per table: for pandas, DuckDB, Spark, Polars and whatever else reads columns.
 
 use super::flat::{self, Cell, FlatColumn, FlatType, Layout, Source};
-use super::{Context, Destination, Exporter, Shape, folder};
+use super::{Context, Destination, EVERYTHING, Exporter, Shape, folder};
 use crate::error::{Error, Result};
 use crate::trace::ordered::{Chunk, Piece};
 use crate::trace::sink::Need;
@@ -28,7 +28,7 @@ pub static PARQUET: Exporter = Exporter {
     shape: Shape::Folder,
     need: Need::all,
     options: OPTIONS,
-    keeps: folder::KEEPS,
+    keeps: EVERYTHING,
     write: |context, destination| write(context, destination, "parquet", parquet),
 };
 
@@ -44,24 +44,17 @@ pub static ARROW: Exporter = Exporter {
 /// Rows of a row group: many, so that readers can skip; few enough to hold.
 const GROUP_ROWS: usize = 1 << 20;
 
+/// Begins a file with the columns of a frame and these pairs of metadata.
+type Open = fn(File, &DataFrame, Vec<(String, String)>) -> PolarsResult<Writer>;
+
 /// Writes one group of rows, or ends the file.
 type Writer = Box<dyn FnMut(Option<&DataFrame>) -> PolarsResult<()>>;
 
-fn write(
-    context: &Context,
-    destination: &mut Destination,
-    extension: &str,
-    open: fn(File, &DataFrame, Vec<(String, String)>) -> PolarsResult<Writer>,
-) -> Result<()> {
+fn write(context: &Context, destination: &mut Destination, extension: &str, open: Open) -> Result<()> {
     folder::write(context, destination, extension, |context, path, table| write_table(context, path, table, open))
 }
 
-fn write_table(
-    context: &Context,
-    path: &Path,
-    table: &'static TableSpec,
-    open: fn(File, &DataFrame, Vec<(String, String)>) -> PolarsResult<Writer>,
-) -> Result<()> {
+fn write_table(context: &Context, path: &Path, table: &'static TableSpec, open: Open) -> Result<()> {
     let mut layout = Layout::of(&[table]);
     if let Some(columns) = &context.options.columns {
         // Every table has the columns it has; that none of them has one is found by the first.

@@ -1,7 +1,7 @@
 //! A folder with one file per table, and a manifest that says what is in it: what `csv-tables`, `parquet` and `arrow`
 //! share, and what [`crate::import`] reads back.
 
-use super::{Columns, Context, Destination, Keeps};
+use super::{Context, Destination};
 use crate::error::{Error, Result};
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
@@ -52,38 +52,6 @@ pub struct ManifestFile {
     /// Its path below the manifest's folder.
     pub path: String,
 }
-
-const fn all(table: &'static str) -> Keeps {
-    Keeps { table, columns: Columns::All, note: "" }
-}
-
-/// Everything but the clock readings, which are already in the times.
-pub const KEEPS: &[Keeps] = &[
-    all("shape"),
-    all("device"),
-    all("context"),
-    all("stream"),
-    all("thread"),
-    all("kernel"),
-    all("memcpy"),
-    all("memset"),
-    all("api"),
-    all("sync"),
-    all("overhead"),
-    all("graph"),
-    all("memory"),
-    all("uvm"),
-    all("event"),
-    all("external"),
-    all("jit"),
-    all("openacc"),
-    all("openmp"),
-    all("range"),
-    all("capture"),
-    all("loss"),
-    all("note"),
-    all("sample"),
-];
 
 /// The tables that get a file: those with rows of their own. Names and shapes are spelled out in them.
 pub fn written_tables(frames: &Frames) -> Vec<&'static TableSpec> {

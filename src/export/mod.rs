@@ -8,6 +8,7 @@ pub mod chrome;
 pub mod columnar;
 pub mod database;
 pub mod destination;
+pub mod digits;
 pub mod flamegraph;
 pub mod flat;
 pub mod folded;
@@ -101,6 +102,39 @@ pub struct Keeps {
     /// What else a reader has to know, as a sentence without its full stop; may be empty.
     pub note: &'static str,
 }
+
+/// A table that is kept whole.
+pub const fn keeps_all(table: &'static str) -> Keeps {
+    Keeps { table, columns: Columns::All, note: "" }
+}
+
+/// Everything; clock readings are already in the times, or come back as they were.
+pub const EVERYTHING: &[Keeps] = &[
+    keeps_all("shape"),
+    keeps_all("device"),
+    keeps_all("context"),
+    keeps_all("stream"),
+    keeps_all("thread"),
+    keeps_all("kernel"),
+    keeps_all("memcpy"),
+    keeps_all("memset"),
+    keeps_all("api"),
+    keeps_all("sync"),
+    keeps_all("overhead"),
+    keeps_all("graph"),
+    keeps_all("memory"),
+    keeps_all("uvm"),
+    keeps_all("event"),
+    keeps_all("external"),
+    keeps_all("jit"),
+    keeps_all("openacc"),
+    keeps_all("openmp"),
+    keeps_all("range"),
+    keeps_all("capture"),
+    keeps_all("loss"),
+    keeps_all("note"),
+    keeps_all("sample"),
+];
 
 /// Some columns of a table.
 pub enum Columns {

@@ -3,7 +3,7 @@
 //! A file holds one process. Rows are written in order of time and in full frames, so a native trace gets smaller,
 //! a piece of one can be cut out, and the segments of a ring become one file again.
 
-use super::{Columns, Context, Destination, Exporter, Keeps, Shape};
+use super::{Context, Destination, EVERYTHING, Exporter, Shape};
 use crate::error::{Error, Result};
 use crate::trace::frames::{Frames, Process};
 use crate::trace::ordered::Piece;
@@ -27,40 +27,9 @@ pub static GPUPROF: Exporter = Exporter {
     shape: Shape::FilePerProcess,
     need: Need::all,
     options: &[],
-    keeps: KEEPS,
+    keeps: EVERYTHING,
     write,
 };
-
-const fn all(table: &'static str) -> Keeps {
-    Keeps { table, columns: Columns::All, note: "" }
-}
-
-const KEEPS: &[Keeps] = &[
-    all("shape"),
-    all("device"),
-    all("context"),
-    all("stream"),
-    all("thread"),
-    all("kernel"),
-    all("memcpy"),
-    all("memset"),
-    all("api"),
-    all("sync"),
-    all("overhead"),
-    all("graph"),
-    all("memory"),
-    all("uvm"),
-    all("event"),
-    all("external"),
-    all("jit"),
-    all("openacc"),
-    all("openmp"),
-    all("range"),
-    all("capture"),
-    all("loss"),
-    all("note"),
-    all("sample"),
-];
 
 fn write(context: &Context, destination: &mut Destination) -> Result<()> {
     match destination {

@@ -7,7 +7,8 @@ mod format;
 mod plan;
 
 use super::flat::Layout;
-use super::{Columns, Context, Destination, Exporter, Keeps, Shape};
+use super::keeps_all as all;
+use super::{Columns, Context, Destination, EVERYTHING, Exporter, Keeps, Shape};
 use crate::error::{Error, Result};
 use crate::trace::ordered::Chunk;
 use crate::trace::sink::Need;
@@ -58,44 +59,39 @@ pub static CSV_TABLES: Exporter = Exporter {
     extension: "",
     doc: "a folder with one CSV file per table, each in order of time, and a manifest",
     shape: Shape::Folder,
-    keeps: super::folder::KEEPS,
+    keeps: EVERYTHING,
     write: write_folder,
     ..CSV
 };
 
-const KEEPS: &[Keeps] = &{
-    const fn all(table: &'static str) -> Keeps {
-        Keeps { table, columns: Columns::All, note: "" }
-    }
-    [
-        all("shape"),
-        Keeps {
-            table: "device",
-            columns: Columns::Only(&["device", "name_id"]),
-            note: "of devices that did something",
-        },
-        Keeps { table: "thread", columns: Columns::All, note: "of threads that did something" },
-        all("kernel"),
-        all("memcpy"),
-        all("memset"),
-        all("api"),
-        all("sync"),
-        all("overhead"),
-        all("graph"),
-        all("memory"),
-        all("uvm"),
-        all("event"),
-        all("external"),
-        all("jit"),
-        all("openacc"),
-        all("openmp"),
-        all("range"),
-        all("loss"),
-        all("capture"),
-        all("note"),
-        all("sample"),
-    ]
-};
+const KEEPS: &[Keeps] = &[
+    all("shape"),
+    Keeps {
+        table: "device",
+        columns: Columns::Only(&["device", "name_id"]),
+        note: "of devices that did something",
+    },
+    Keeps { table: "thread", columns: Columns::All, note: "of threads that did something" },
+    all("kernel"),
+    all("memcpy"),
+    all("memset"),
+    all("api"),
+    all("sync"),
+    all("overhead"),
+    all("graph"),
+    all("memory"),
+    all("uvm"),
+    all("event"),
+    all("external"),
+    all("jit"),
+    all("openacc"),
+    all("openmp"),
+    all("range"),
+    all("loss"),
+    all("capture"),
+    all("note"),
+    all("sample"),
+];
 
 /// Rows handed to one thread at a time.
 const ROWS_AT_ONCE: usize = 4096;
@@ -107,7 +103,7 @@ pub fn timeline_tables() -> Vec<&'static TableSpec> {
 }
 
 fn is_remark(table: &TableSpec) -> bool {
-    [&tables::LOSS, &tables::CAPTURE, &tables::NOTE, &tables::SAMPLE].iter().any(|remark| *remark == table)
+    [&tables::LOSS, &tables::CAPTURE, &tables::NOTE, &tables::SAMPLE].contains(&table)
 }
 
 fn write_stream(context: &Context, destination: &mut Destination, format: &impl Format) -> Result<()> {

@@ -45,7 +45,7 @@ put("pyarrow, arrow", len(table), pyarrow.compute.sum(table["duration_ns"]).as_p
 file = pyarrow.parquet.ParquetFile(f"{parquet}/kernel.parquet")
 table = file.read()
 put("pyarrow", len(table), pyarrow.compute.sum(table["duration_ns"]).as_py(), len(table["name"].unique()))
-metadata = {key.decode(): value.decode() for key, value in file.schema_arrow.metadata.items() if b"ARROW" not in key}
+metadata = {key.decode(): value.decode() for key, value in file.metadata.metadata.items() if b"ARROW" not in key}
 group = file.metadata.row_group(0)
 columns = {group.column(i).path_in_schema: group.column(i) for i in range(group.num_columns)}
 starts = columns["start_ns"]

@@ -128,7 +128,8 @@ mod tests {
         for id in [2, 3] {
             links.work.insert(0, id);
         }
-        assert_eq!([1, 2, 2, 3].map(|id| links.begins(0, id)), [false, true, false, false]);
-        assert_eq!([1, 2, 2, 3].map(|id| links.ends(0, id)), [false, true, false, false]);
+        // Calls ask where arrows begin, work asks where they end.
+        assert_eq!([1, 2, 2].map(|id| links.begins(0, id)), [false, true, false]);
+        assert_eq!([2, 2, 3].map(|id| links.ends(0, id)), [true, false, false]);
     }
 }

@@ -1,5 +1,6 @@
 //! How records become text: CSV, TSV, JSON lines, and the values in them.
 
+use crate::export::digits::{signed, unsigned};
 use crate::export::flat::{Cell, Layout};
 use std::io::Write as _;
 
@@ -111,47 +112,6 @@ impl Format for JsonLines {
     fn ends(&self) -> (&'static [u8], &'static [u8]) {
         (b"{", b"}\n")
     }
-}
-
-/// Two decimal digits for every number below 100.
-static PAIRS: [u8; 200] = {
-    let mut pairs = [0u8; 200];
-    let mut i = 0;
-    while i < 100 {
-        pairs[2 * i] = b'0' + (i / 10) as u8;
-        pairs[2 * i + 1] = b'0' + (i % 10) as u8;
-        i += 1;
-    }
-    pairs
-};
-
-/// A whole number in decimal digits.
-pub(super) fn unsigned(out: &mut Vec<u8>, mut value: u64) {
-    let mut digits = [0u8; 20];
-    let mut at = digits.len();
-    while value >= 100 {
-        let pair = (value % 100) as usize * 2;
-        value /= 100;
-        at -= 2;
-        digits[at..at + 2].copy_from_slice(&PAIRS[pair..pair + 2]);
-    }
-    if value >= 10 {
-        let pair = value as usize * 2;
-        at -= 2;
-        digits[at..at + 2].copy_from_slice(&PAIRS[pair..pair + 2]);
-    } else {
-        at -= 1;
-        digits[at] = b'0' + value as u8;
-    }
-    out.extend_from_slice(&digits[at..]);
-}
-
-/// The same with its sign.
-pub(super) fn signed(out: &mut Vec<u8>, value: i64) {
-    if value < 0 {
-        out.push(b'-');
-    }
-    unsigned(out, value.unsigned_abs());
 }
 
 /// As [`signed`], for what may be a `u64` as well.

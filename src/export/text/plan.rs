@@ -1,8 +1,9 @@
 //! What writing a row takes, worked out once per table: separators of columns that the table has not, text that is the
 //! same for many rows, numbers straight from their columns.
 
-use super::format::{Format, put, signed, unsigned};
+use super::format::{Format, put};
 use crate::export::Context;
+use crate::export::digits::{signed, unsigned};
 use crate::export::flat::{self, Cell, Layout, ShapeField, Source};
 use crate::trace::ordered::Piece;
 use hashbrown::HashMap;
