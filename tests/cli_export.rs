@@ -110,6 +110,17 @@ fn columns_and_rows_can_be_chosen() {
     let filtered = export(&["--filter", "saxpy"]);
     assert!(filtered.iter().filter(|row| row["table"] == "kernel").all(|row| row["name"].contains("saxpy")));
     refused(&["export", "-F", "csv", &trace, "-o", "-", "--columns", "nonsense"], &["nonsense", "start_ns"]);
+    let tables = folder.path().join("tables");
+    let out = tables.to_str().unwrap();
+    refused(&["export", "-F", "parquet", &trace, "-o", out, "--columns", "nonsense"], &["nonsense", "start_ns"]);
+    gpuprof(&["export", "-q", "-F", "csv-tables", &trace, "-o", out, "--columns", "duration_ns,grid_x"]);
+    let heading = |table: &str| {
+        let text = std::fs::read_to_string(tables.join(format!("{table}.csv"))).ok()?;
+        text.lines().next().map(str::to_owned)
+    };
+    assert_eq!(heading("kernel").as_deref(), Some("duration_ns,grid_x"));
+    assert_eq!(heading("api").as_deref(), Some("duration_ns"));
+    assert_eq!(heading("device"), None, "a table with none of them");
 }
 
 #[test]

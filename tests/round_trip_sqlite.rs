@@ -11,6 +11,7 @@ use gpuprof::trace::frames::Frames;
 use gpuprof::trace::select::Filter;
 use gpuprof::trace::sink::Need;
 use rusqlite::Connection;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -357,7 +358,14 @@ fn readable(data: &Path) -> Vec<PathBuf> {
         );
     }
     files.sort();
-    let opens = |path: &PathBuf| gpuprof_in(Path::new("."), &["info", path.to_str().unwrap()]).status == 0;
+    // Databases hold what GPUs did and who asked for it: profiles of the CPU and printed summaries are none of it.
+    let opens = |path: &PathBuf| {
+        let info = gpuprof_in(Path::new("."), &["info", "--format", "json", path.to_str().unwrap()]).stdout;
+        let info: Value = serde_json::from_str(&info).unwrap_or_default();
+        let tables = info["tables"].as_array().into_iter().flatten().filter(|table| table["name"] == "tables");
+        let mut rows = tables.flat_map(|table| table["rows"].as_array().into_iter().flatten());
+        rows.any(|row| ["kernel", "memcpy", "memset", "api"].iter().any(|name| row["Table"] == *name))
+    };
     files.into_iter().filter(opens).collect()
 }
 

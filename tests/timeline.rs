@@ -325,7 +325,7 @@ fn what_cannot_be_written_says_so_and_leaves_nothing() {
     let path = native(&folder, "a.gpuprof", &Story::sample(10));
     let here = folder.path().to_str().unwrap();
     refused(&["timeline", &path, "-o", here], &["is a folder"]);
-    refused(&["timeline", &path, "-o", &format!("{here}/none/page.html")], &["cannot be written"]);
+    refused(&["timeline", &path, "-o", &format!("{here}/none/page.html")], &["cannot be created"]);
     let empty = native(&folder, "empty.gpuprof", &Story::empty());
     let answer = gpuprof_in(folder.path(), &["timeline", &empty]);
     assert_eq!(answer.status, 1, "{}", answer.stderr);

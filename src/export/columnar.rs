@@ -55,13 +55,7 @@ fn write(context: &Context, destination: &mut Destination, extension: &str, open
 }
 
 fn write_table(context: &Context, path: &Path, table: &'static TableSpec, open: Open) -> Result<()> {
-    let mut layout = Layout::of(&[table]);
-    if let Some(columns) = &context.options.columns {
-        // Every table has the columns it has; that none of them has one is found by the first.
-        let known = |name: &&String| layout.columns.iter().any(|column| column.name == **name);
-        let chosen: Vec<String> = columns.iter().filter(known).cloned().collect();
-        layout.choose(&chosen)?;
-    }
+    let layout = folder::layout(context, table);
     let file = File::create(path).map_err(|e| Error::at(path, format_args!("cannot be created: {e}")))?;
     let failed = |e: PolarsError| Error::at(path, format_args!("cannot be written: {e}"));
     let prepared = Prepared::new(context, &layout);

@@ -235,6 +235,12 @@ impl Layout {
         Ok(())
     }
 
+    /// Keeps those of the named columns that there are, in this order.
+    pub fn choose_present(&mut self, names: &[String]) {
+        let find = |name: &String| self.columns.iter().find(|column| column.name == *name).cloned();
+        self.columns = names.iter().filter_map(find).collect();
+    }
+
     /// The position of a table in this layout.
     pub fn table(&self, table: &TableSpec) -> usize {
         self.tables.iter().position(|t| *t == table).unwrap_or(0)

@@ -1,6 +1,7 @@
 //! A folder with one file per table, and a manifest that says what is in it: what `csv-tables`, `parquet` and `arrow`
 //! share, and what [`crate::import`] reads back.
 
+use super::flat::Layout;
 use super::{Context, Destination};
 use crate::error::{Error, Result};
 use crate::trace::frames::Frames;
@@ -61,6 +62,26 @@ pub fn written_tables(frames: &Frames) -> Vec<&'static TableSpec> {
     tables::ALL.iter().copied().filter(written).collect()
 }
 
+/// The layout of one table with the columns that were asked for.
+pub fn layout(context: &Context, table: &'static TableSpec) -> Layout {
+    let mut layout = Layout::of(&[table]);
+    if let Some(columns) = &context.options.columns {
+        layout.choose_present(columns);
+    }
+    layout
+}
+
+/// The tables to write: those that have one of the columns asked for.
+fn chosen_tables(context: &Context) -> Result<Vec<&'static TableSpec>> {
+    let tables = written_tables(context.frames);
+    if let Some(columns) = &context.options.columns {
+        // Whatever no table has is a mistake; what only some have is what was asked for.
+        let mut all = Layout::of(&tables);
+        all.choose(columns)?;
+    }
+    Ok(tables.into_iter().filter(|table| !layout(context, table).columns.is_empty()).collect())
+}
+
 /// Writes the folder: `write` fills the file of one table. With option `partition`, one file per process and table,
 /// in folders `key=value` as Hive, Spark, DuckDB and Polars read them.
 ///
@@ -80,7 +101,7 @@ pub fn write(
             .remedy("known are run, host, rank and pid, several with commas"));
     }
     let mut files = Vec::new();
-    for table in written_tables(frames) {
+    for table in chosen_tables(context)? {
         if keys.is_empty() {
             let path = format!("{}.{extension}", table.name);
             write(context, &folder.join(&path), table)?;

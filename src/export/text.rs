@@ -161,10 +161,7 @@ fn write_rows(context: &Context, layout: &Layout, format: &impl Format, out: &mu
 
 fn write_folder(context: &Context, destination: &mut Destination) -> Result<()> {
     super::folder::write(context, destination, "csv", |context, path, table| {
-        let mut layout = Layout::of(&[table]);
-        if let Some(columns) = &context.options.columns {
-            layout.choose(columns)?;
-        }
+        let layout = super::folder::layout(context, table);
         let file =
             std::fs::File::create(path).map_err(|e| Error::at(path, format_args!("cannot be created: {e}")))?;
         let mut out = std::io::BufWriter::with_capacity(1 << 18, file);
