@@ -433,7 +433,7 @@ fn an_answer_is_a_file_when_it_is_whole() {
     );
     refused(
         &["query", &path, "SELECT 1 FROM kernel", "-o", "/nowhere/x.csv"],
-        &["/nowhere/x.csv", "cannot be written"],
+        &["/nowhere/x.csv", "cannot be created"],
     );
 }
 

@@ -60,7 +60,7 @@ fn shared_traces_come_back_whole() {
     let mut tried = 0;
     for file in manifest.lines().skip(1).filter_map(|line| line.split('\t').next()) {
         let is_trace = [".sqlite", ".nvvp", ".json", ".json.gz"].iter().any(|end| file.ends_with(end));
-        let is_known = ["nvprof/", "nsys/", "torch/", "edge/"].iter().any(|start| file.starts_with(start));
+        let is_known = ["nvprof/", "nsys/", "torch/"].iter().any(|start| file.starts_with(start));
         if is_trace && is_known {
             // Every other one packed, with arrows.
             let (name, options): (_, &[&str]) = match tried % 2 {

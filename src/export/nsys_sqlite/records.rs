@@ -72,7 +72,8 @@ fn syncs(writer: &mut Writer) -> Result<()> {
         rows.add([
             start.into(),
             end.into(),
-            writer.device(process, sync.context).into(),
+            // nsys writes device 0, whatever device the context is on, and tools sum waits as they find them.
+            0u32.into(),
             sync.context.unwrap_or(NOT_APPLICABLE).into(),
             sync.stream.unwrap_or(NOT_APPLICABLE).into(),
             correlation(sync.correlation).into(),
