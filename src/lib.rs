@@ -14,7 +14,8 @@
 //!    by [`analysis::labels::Labels`] ([`demangle`], [`cupti`]), restricted by a [`trace::select::Filter`].
 //! 4. **Showing.** [`report`] lays rows out as nvprof did ([`report::nvprof`]) or as typed tables named after nsys's
 //!    reports ([`report::VIEWS`]), which [`render`] writes as text, CSV, TSV, JSON or Markdown.
-//!    [`export`] writes all rows for other tools, one format per file.
+//!    [`export`] writes all rows for other tools, one format per file, in one order of time
+//!    ([`trace::ordered`]); [`timeline`] draws them as a page, from a server or as a picture; [`query`] answers SQL.
 //! 5. **Asking.** [`cli`] has one file per subcommand; only `main` exits.
 //!
 //! Times are integer nanoseconds from the file to the last digit printed. Whatever is partial is said: readers
