@@ -2,8 +2,8 @@
 //!
 //! A [`source::Source`] is anything with a name after `FROM`: every table of the format ([`tables`]) and every ready
 //! view ([`views::VIEWS`]). [`session::Session`] opens traces and runs statements: [`lexer`] cuts them, [`refuse`]
-//! stops what would write or read files, [`headings`] names what is computed, [`scan`] hands Polars the columns that the plan asks for and no others,
-//! [`plan`] makes the answer independent of threads and counts 64 bits wide, [`output`] writes it. [`explain`] turns
+//! stops what would write or read files, `headings` names what is computed, `scan` hands Polars the columns that the plan asks for and no others,
+//! `plan` makes the answer independent of threads and counts 64 bits wide, [`output`] writes it. [`explain`] turns
 //! Polars' errors into sentences. `docs/schema.md` ([`schema_md`]) is made from the same registry, and `docs/query.md`
 //! says what of SQL works ([`support`]).
 

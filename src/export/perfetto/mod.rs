@@ -1,7 +1,7 @@
 //! Perfetto's own format: packets of protocol buffers, as `TrackEvent`s on tracks with names and places of their own.
 //! It holds exact nanoseconds, arrows and counters, and is the smallest thing that Perfetto reads.
 //!
-//! The encoder is written by hand ([`wire`], [`schema`]): it needs three kinds of fields. The tests decode it with the
+//! The encoder is written by hand (`wire`, `schema`): it needs three kinds of fields. The tests decode it with the
 //! descriptors that Perfetto publishes.
 
 mod event;
