@@ -290,7 +290,8 @@ fn stride_probe() {
     let mut known = 0;
     // SAFETY: NVIDIA's library, and its function of that name and type; it needs no driver (CUPTI up to 13.1).
     unsafe {
-        let library = libloading::Library::new(&path).unwrap();
+        // Never unloaded: it leaves exit handlers behind, which would be called where it no longer is.
+        let library: &'static _ = Box::leak(Box::new(libloading::Library::new(&path).unwrap()));
         let next = library.get::<crate::strides::GetNextRecordFn>(b"cuptiActivityGetNextRecord\0").unwrap();
         for _ in 0..50 {
             let mut ns = 0.0;
