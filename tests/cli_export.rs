@@ -230,6 +230,30 @@ fn an_interrupted_export_leaves_no_half_file() {
 }
 
 #[test]
+fn a_signal_that_is_ignored_stays_ignored() {
+    let story = Story::sample(20_000);
+    let folder = TempFolder::new("export-nohup");
+    let trace = folder.argument("trace.gpuprof", &native(&story));
+    let out = folder.path().join("tables");
+    let script = "trap '' HUP; exec \"$0\" \"$@\"";
+    let mut export = std::process::Command::new("sh");
+    export.args(["-c", script, env!("CARGO_BIN_EXE_gpuprof"), "export", "-q", "-F", "csv-tables", &trace, "-o"]);
+    let mut child = export.arg(&out).spawn().expect("gpuprof");
+    let begun = std::time::Instant::now();
+    while child.try_wait().unwrap().is_none() && begun.elapsed() < common::DEADLINE {
+        let hidden =
+            folder.path().read_dir().unwrap().flatten().any(|e| e.file_name().to_string_lossy().ends_with(".part"));
+        if hidden {
+            // SAFETY: the child has not ended, or not been waited for, so its number is its own.
+            unsafe { libc::kill(child.id() as i32, libc::SIGHUP) };
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    assert!(child.wait().expect("an end").success());
+    assert!(out.is_dir());
+}
+
+#[test]
 fn a_closed_pipe_ends_an_export_quietly() {
     let story = Story::sample(20_000);
     let folder = TempFolder::new("export-pipe");

@@ -57,6 +57,13 @@ fn remove(path: &Path) {
     drop(removed);
 }
 
+/// The signals that this process ignores, as bits from signal 1 on; none where the system does not tell.
+fn ignored_signals() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
 /// Lets SIGINT, SIGTERM and SIGHUP end the process as ever, but not before its temporary files are gone.
 fn remove_at_signals() -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -66,7 +73,10 @@ fn remove_at_signals() -> io::Result<()> {
     if std::mem::replace(&mut *watching, true) {
         return Ok(());
     }
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    // Whoever ignores one of them, `nohup` say, goes on doing so.
+    let ignored = ignored_signals();
+    let listened = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
+    let mut signals = Signals::new(listened)?;
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         for signal in signals.forever() {
             unfinished().drain(..).for_each(|path| remove(&path));
