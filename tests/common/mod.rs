@@ -1,5 +1,5 @@
 //! What every integration test needs: the real program, temporary folders, the shared data and loud skips.
-#![allow(dead_code, missing_docs, reason = "each test binary uses some of it")]
+#![allow(dead_code, unused_imports, missing_docs, reason = "each test binary uses some of it")]
 
 pub mod build;
 pub mod everything;
