@@ -3,6 +3,7 @@
 mod common;
 
 use common::build::{Story, native};
+use common::everything::everything;
 use common::tools::python;
 use common::{TempFolder, gpuprof};
 use serde_json::Value;
@@ -24,9 +25,14 @@ fn the_libraries_people_use_read_tables_and_timelines() {
     gpuprof(&["export", "-q", "-F", "arrow", &trace, "-o", &arrow]);
     gpuprof(&["export", "-q", "-F", "parquet", &trace, "-o", &parts, "--option", "partition=host,rank"]);
     gpuprof(&["export", "-q", &trace, "-o", &csv]);
+    // Every table and every column, hostile names, several processes.
+    let first = folder.argument("first.gpuprof", &everything(11, Some(1_700_000_000_000_000_000), 1_000));
+    let second = folder.argument("second.gpuprof", &everything(12, Some(1_700_000_000_000_000_000), 5_000));
+    let all = out("everything");
+    gpuprof(&["export", "-q", "-F", "parquet", &first, &second, "-o", &all]);
     let output = Command::new(python)
         .arg(here.join("columnar.py"))
-        .args([&parquet, &arrow, &parts, &csv])
+        .args([&parquet, &arrow, &parts, &csv, &all])
         .output()
         .expect("Python");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -35,10 +41,14 @@ fn the_libraries_people_use_read_tables_and_timelines() {
     let names: BTreeSet<&[u8]> = story.kernels.iter().map(|kernel| kernel.name.mangled.as_slice()).collect();
     let total: i64 = story.kernels.iter().map(|kernel| kernel.end - kernel.start).sum();
     let expected = serde_json::json!({"rows": story.kernels.len(), "total_ns": total, "names": names.len()});
-    assert_eq!(seen.len(), 10);
-    for (reader, what) in seen.iter().filter(|(reader, _)| *reader != "parquet") {
+    assert_eq!(seen.len(), 12);
+    for (reader, what) in
+        seen.iter().filter(|(reader, _)| !["parquet", "differences", "chunks"].contains(&reader.as_str()))
+    {
         assert_eq!(*what, expected, "{reader}");
     }
+    assert_eq!(seen["differences"], serde_json::json!([]));
+    assert!(seen["chunks"].as_u64() > Some(150), "column chunks looked at: {}", seen["chunks"]);
     let file = &seen["parquet"];
     let expected = serde_json::json!({
         "compression": "ZSTD", "has_statistics": true, "least_start": true, "sorted": true,

@@ -368,24 +368,32 @@ pub fn stored(piece: &Piece, column: usize, i: usize) -> Cell<'_> {
     }
 }
 
+/// The column that the label of a row depends on; `None`: all rows of the table have the same.
+pub fn label_column(table: &TableSpec) -> Option<&'static str> {
+    match table.name {
+        "kernel" => Some("shape_id"),
+        "memcpy" | "openmp" => Some("kind"),
+        "memset" => None,
+        "note" => Some("text_id"),
+        "sample" => Some("metric_id"),
+        _ => Some("name_id"),
+    }
+}
+
 /// What people call row `i`; empty where there is no word for it.
 pub fn label<'a>(context: &Context<'a>, piece: &Piece, i: usize) -> &'a str {
     let labels = context.labels;
-    let number = |name: &str| {
-        let column = piece.table().column_index(name)?;
-        match stored(piece, column, i) {
-            Cell::Whole(value) => u32::try_from(value).ok(),
-            _ => None,
-        }
-    };
+    let column = label_column(piece.table()).and_then(|name| piece.table().column_index(name));
+    let number = column.and_then(|column| match stored(piece, column, i) {
+        Cell::Whole(value) => u32::try_from(value).ok(),
+        _ => None,
+    });
     match piece.table().name {
-        "kernel" => labels.kernel(number("shape_id").unwrap_or(u32::MAX)),
-        "api" => labels.api(number("name_id").unwrap_or(0)),
-        "memcpy" => operation::memcpy_name(number("kind").unwrap_or(0)),
+        "kernel" => labels.kernel(number.unwrap_or(u32::MAX)),
+        "api" => labels.api(number.unwrap_or(0)),
+        "memcpy" => operation::memcpy_name(number.unwrap_or(0)),
         "memset" => operation::MEMSET,
-        "openmp" => operation::openmp_name(number("kind").unwrap_or(0)),
-        "note" => labels.text(number("text_id").unwrap_or(0)),
-        "sample" => labels.text(number("metric_id").unwrap_or(0)),
-        _ => labels.text(number("name_id").unwrap_or(0)),
+        "openmp" => operation::openmp_name(number.unwrap_or(0)),
+        _ => labels.text(number.unwrap_or(0)),
     }
 }

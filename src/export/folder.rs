@@ -150,3 +150,20 @@ fn partition(frames: &Frames, process: u32, key: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
     format!("{key}={}", value.chars().map(safe).collect::<String>())
 }
+
+/// What a reader cannot see from the columns: units, meanings, what times count from.
+pub fn metadata(context: &Context, layout: &Layout, table: &TableSpec) -> Vec<(String, String)> {
+    let columns: serde_json::Map<String, serde_json::Value> = layout
+        .columns
+        .iter()
+        .map(|column| (column.name.clone(), serde_json::json!({"unit": column.unit, "doc": column.doc})))
+        .collect();
+    let unix = context.frames.processes.iter().any(|process| process.info.unix_offset_ns.is_some());
+    vec![
+        ("gpuprof.table".to_owned(), table.name.to_owned()),
+        ("gpuprof.columns".to_owned(), serde_json::Value::from(columns).to_string()),
+        ("gpuprof.clock".to_owned(), if unix { "unix" } else { "relative" }.to_owned()),
+        // Times are whole: nothing has to be added to them.
+        ("base_time_ns".to_owned(), "0".to_owned()),
+    ]
+}

@@ -4,8 +4,8 @@
 //! An exporter gets open traces ([`Context`]) and a place to write to ([`Destination`]). It reads rows through
 //! [`Frames::in_order`] in bounded memory, and says in [`Exporter::keeps`] what its format can hold.
 
+pub mod arrow;
 pub mod chrome;
-pub mod columnar;
 pub mod database;
 pub mod destination;
 pub mod digits;
@@ -18,6 +18,7 @@ pub mod lossy;
 pub mod native;
 pub mod nsys_sqlite;
 pub mod nvprof_db;
+pub mod parquet;
 pub mod perfetto;
 pub mod slices;
 pub mod speedscope;
@@ -37,8 +38,8 @@ pub static EXPORTERS: &[&Exporter] = &[
     &text::TSV,
     &text::JSONL,
     &text::CSV_TABLES,
-    &columnar::PARQUET,
-    &columnar::ARROW,
+    &parquet::PARQUET,
+    &arrow::ARROW,
     &native::GPUPROF,
     &chrome::CHROME,
     &perfetto::PERFETTO,

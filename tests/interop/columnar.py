@@ -1,9 +1,11 @@
 """Reads what `gpuprof export` wrote as Parquet, Arrow and CSV with the libraries people use, and prints what they saw.
 
-usage: columnar.py PARQUET_FOLDER ARROW_FOLDER PARTITIONED_FOLDER TIMELINE.csv
+usage: columnar.py PARQUET_FOLDER ARROW_FOLDER PARTITIONED_FOLDER TIMELINE.csv PARQUET_FOLDER_OF_ALL_TABLES
 Prints JSON: for every reader, the rows of table kernel, the sum of their durations, and the distinct names.
 """
+import glob
 import json
+import os
 import sys
 
 import duckdb
@@ -12,8 +14,8 @@ import polars
 import pyarrow.ipc
 import pyarrow.parquet
 
-parquet, arrow, partitioned, timeline = sys.argv[1:]
-seen = {}
+parquet, arrow, partitioned, timeline, everything = sys.argv[1:]
+seen = {"differences": [], "chunks": 0}
 
 
 def put(reader, rows, total, names):
@@ -58,4 +60,43 @@ seen["parquet"] = {
     "unit_of_start": json.loads(metadata["gpuprof.columns"])["start_ns"]["unit"],
     "clock": metadata["gpuprof.clock"],
 }
+
+
+def same(a, b):
+    """Equal cells; a NaN equals itself."""
+    return a == b or (isinstance(a, float) and isinstance(b, float) and a != a and b != b)
+
+
+# The pages are written by gpuprof itself: three decoders have to see the same in every cell, and the footer's
+# statistics have to be those of the values.
+for path in sorted(glob.glob(f"{parquet}/*.parquet") + glob.glob(f"{everything}/*.parquet")):
+    name = os.path.relpath(path, os.path.dirname(parquet))
+    file = pyarrow.parquet.ParquetFile(path)
+    tables = {
+        "pyarrow": file.read().to_pydict(),
+        "polars": polars.read_parquet(path).to_dict(as_series=False),
+        "duckdb": duckdb.sql(f"SELECT * FROM '{path}'").to_arrow_table().to_pydict(),
+    }
+    for reader, columns in tables.items():
+        for column, values in tables["pyarrow"].items():
+            others = columns[column]
+            if len(others) != len(values) or not all(map(same, others, values)):
+                seen["differences"].append(f"{name}: {column}: {reader}")
+    first = 0
+    for i in range(file.metadata.num_row_groups):
+        group = file.metadata.row_group(i)
+        for j in range(group.num_columns):
+            chunk = group.column(j)
+            values = tables["pyarrow"][chunk.path_in_schema][first : first + group.num_rows]
+            present = [value for value in values if value is not None]
+            statistics = chunk.statistics
+            wrong = statistics.null_count != len(values) - len(present)
+            if statistics.has_min_max:
+                wrong |= statistics.min != min(present) or statistics.max != max(present)
+            elif present and isinstance(present[0], int):
+                wrong = True
+            if wrong:
+                seen["differences"].append(f"{name}: {chunk.path_in_schema}: statistics of group {i}")
+            seen["chunks"] += 1
+        first += group.num_rows
 print(json.dumps(seen))

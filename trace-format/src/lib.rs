@@ -14,6 +14,7 @@ pub mod format_md;
 pub mod frame;
 pub mod header;
 mod index;
+pub mod pages;
 pub mod read;
 pub mod schema;
 pub mod tables;

@@ -1,11 +1,6 @@
 //! Rows to payload: a complete little Parquet file, so that any reader of Parquet opens a frame cut out of a trace.
 
-mod bits;
 mod chunk;
-mod delta;
-mod dictionary;
-mod hybrid;
-mod number;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -21,9 +16,9 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnDescPtr, ColumnPath, Type, TypePtr};
 
 use crate::columns::{Batch, Column, Values};
+use crate::pages::Number;
 use crate::schema::{ColumnSpec, ColumnType, Encoding, TableSpec};
 use chunk::{Chunk, Way};
-use number::Number;
 
 /// Why a batch could not become a payload.
 #[derive(Debug)]

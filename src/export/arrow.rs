@@ -1,13 +1,12 @@
-//! Parquet and Arrow, one file per table: for pandas, DuckDB, Spark, Polars and whatever else reads columns.
+//! Arrow IPC, one file per table, written by Polars.
 
 use super::flat::{self, Cell, FlatColumn, FlatType, Layout, Source};
-use super::{Context, Destination, EVERYTHING, Exporter, Shape, folder};
+use super::parquet::PARQUET;
+use super::{Context, Exporter, folder};
 use crate::error::{Error, Result};
 use crate::trace::ordered::{Chunk, Piece};
-use crate::trace::sink::Need;
 use polars::prelude::*;
 use polars_arrow::io::ipc::write::{Compression, FileWriter, WriteOptions};
-use polars_io::parquet::write::{KeyValueMetadata, ParquetCompression, ParquetWriter, StatisticsOptions};
 use rayon::prelude::*;
 use std::fs::File;
 use std::io::BufWriter;
@@ -17,113 +16,59 @@ use trace_format::columns::Values;
 use trace_format::schema::{ColumnType, TableSpec};
 use trace_format::tables;
 
-const OPTIONS: &[(&str, &str)] =
-    &[("partition", "one file per process in folders key=value: run, host, rank, pid, several with commas")];
-
-/// Parquet.
-pub static PARQUET: Exporter = Exporter {
-    name: "parquet",
-    extension: "",
-    doc: "a folder with one Parquet file per table: zstd, statistics, sorted by start",
-    shape: Shape::Folder,
-    need: Need::all,
-    options: OPTIONS,
-    keeps: EVERYTHING,
-    write: |context, destination| write(context, destination, "parquet", parquet),
-};
-
-/// Arrow IPC files.
+/// The format.
 pub static ARROW: Exporter = Exporter {
     name: "arrow",
-    extension: "",
     doc: "a folder with one Arrow IPC file per table: zstd, sorted by start",
-    write: |context, destination| write(context, destination, "arrow", arrow),
+    write: |context, destination| folder::write(context, destination, "arrow", write_table),
     ..PARQUET
 };
 
-/// Rows of a row group: many, so that readers can skip; few enough to hold.
-const GROUP_ROWS: usize = 1 << 20;
+/// Text as offsets and bytes: older readers do not know the newer layout.
+const LEVEL: CompatLevel = CompatLevel::oldest();
 
-/// Begins a file with the columns of a frame and these pairs of metadata.
-type Open = fn(File, &DataFrame, Vec<(String, String)>) -> PolarsResult<Writer>;
+type Writer = FileWriter<BufWriter<File>>;
 
-/// Writes one group of rows, or ends the file.
-type Writer = Box<dyn FnMut(Option<&DataFrame>) -> PolarsResult<()>>;
+/// Rows of a batch of records: many, so that readers can skip; few enough to hold.
+const BATCH_ROWS: usize = 1 << 18;
 
-fn write(context: &Context, destination: &mut Destination, extension: &str, open: Open) -> Result<()> {
-    folder::write(context, destination, extension, |context, path, table| write_table(context, path, table, open))
-}
-
-fn write_table(context: &Context, path: &Path, table: &'static TableSpec, open: Open) -> Result<()> {
+fn write_table(context: &Context, path: &Path, table: &'static TableSpec) -> Result<()> {
     let layout = folder::layout(context, table);
     let file = File::create(path).map_err(|e| Error::at(path, format_args!("cannot be created: {e}")))?;
     let failed = |e: PolarsError| Error::at(path, format_args!("cannot be written: {e}"));
     let prepared = Prepared::new(context, &layout);
     let empty = to_frame(context, &layout, &prepared, &[]).map_err(failed)?;
-    let mut writer = open(file, &empty, metadata(context, &layout, table)).map_err(failed)?;
+    let mut writer = open(file, &empty, folder::metadata(context, &layout, table)).map_err(failed)?;
     let mut group = empty.clone();
     context.frames.in_order(&[table], context.filter, |chunk: &Chunk| {
         let rows: Vec<(&Piece, usize)> = chunk.iter().collect();
         let frame = to_frame(context, &layout, &prepared, &rows).map_err(failed)?;
         group.vstack_mut(&frame).map_err(failed)?;
-        if group.height() >= GROUP_ROWS {
-            writer(Some(&std::mem::replace(&mut group, empty.clone()))).map_err(failed)?;
+        if group.height() >= BATCH_ROWS {
+            write_batch(&mut writer, std::mem::replace(&mut group, empty.clone())).map_err(failed)?;
         }
         Ok(())
     })?;
     if group.height() > 0 {
-        writer(Some(&group)).map_err(failed)?;
+        write_batch(&mut writer, group).map_err(failed)?;
     }
-    writer(None).map_err(failed)
+    writer.finish().map_err(failed)
 }
 
-/// What a reader cannot see from the columns: units, meanings, what times count from.
-fn metadata(context: &Context, layout: &Layout, table: &TableSpec) -> Vec<(String, String)> {
-    let columns: serde_json::Map<String, serde_json::Value> = layout
-        .columns
-        .iter()
-        .map(|column| (column.name.clone(), serde_json::json!({"unit": column.unit, "doc": column.doc})))
-        .collect();
-    let unix = context.frames.processes.iter().any(|process| process.info.unix_offset_ns.is_some());
-    vec![
-        ("gpuprof.table".to_owned(), table.name.to_owned()),
-        ("gpuprof.columns".to_owned(), serde_json::Value::from(columns).to_string()),
-        ("gpuprof.clock".to_owned(), if unix { "unix" } else { "relative" }.to_owned()),
-        // Times are whole: nothing has to be added to them.
-        ("base_time_ns".to_owned(), "0".to_owned()),
-    ]
-}
-
-fn parquet(file: File, empty: &DataFrame, metadata: Vec<(String, String)>) -> PolarsResult<Writer> {
-    let mut writer = ParquetWriter::new(BufWriter::new(file))
-        .with_compression(ParquetCompression::Zstd(None))
-        .with_statistics(StatisticsOptions::default())
-        .with_row_group_size(Some(GROUP_ROWS))
-        .with_key_value_metadata(Some(KeyValueMetadata::from_static(metadata)))
-        .batched(empty.schema())?;
-    Ok(Box::new(move |group| match group {
-        Some(group) => writer.write_batch(group),
-        None => writer.finish().map(drop),
-    }))
-}
-
-fn arrow(file: File, empty: &DataFrame, metadata: Vec<(String, String)>) -> PolarsResult<Writer> {
-    // Text as offsets and bytes: older readers do not know the newer layout.
-    let level = CompatLevel::oldest();
-    let schema = Arc::new(empty.schema().to_arrow(level));
+/// Begins a file with the columns of a frame and these pairs of metadata.
+fn open(file: File, empty: &DataFrame, metadata: Vec<(String, String)>) -> PolarsResult<Writer> {
+    let schema = Arc::new(empty.schema().to_arrow(LEVEL));
     let options = WriteOptions { compression: Some(Compression::ZSTD(Default::default())) };
     let mut writer = FileWriter::new(BufWriter::new(file), schema, None, options);
     let pairs = metadata.into_iter().map(|(key, value)| (key.into(), value.into()));
     writer.set_custom_schema_metadata(Arc::new(pairs.collect()));
     writer.start()?;
-    Ok(Box::new(move |group| match group {
-        Some(group) => {
-            let mut group = group.clone();
-            group.align_chunks_par();
-            group.iter_chunks(level, true).try_for_each(|batch| writer.write(&batch, None))
-        }
-        None => writer.finish(),
-    }))
+    Ok(writer)
+}
+
+fn write_batch(writer: &mut Writer, mut batch: DataFrame) -> PolarsResult<()> {
+    batch.align_chunks_par();
+    batch.iter_chunks(LEVEL, true).try_for_each(|batch| writer.write(&batch, None))
 }
 
 /// For columns that depend on one id alone: which column of the table holds it, and the values by id. Rows are then

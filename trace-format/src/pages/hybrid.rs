@@ -6,7 +6,7 @@ use super::bits::{pack, put_varint};
 const MOST_GROUPS: usize = 63;
 
 /// Appends `values`, none of more than `width` bits.
-pub(super) fn encode(values: &[u64], width: u32, out: &mut Vec<u8>) {
+pub fn encode(values: &[u64], width: u32, out: &mut Vec<u8>) {
     // A run costs its length, its value, and a new head for what is packed behind it: three bytes for narrow values.
     // Shorter runs are no longer when they are packed.
     let worth_it = 24usize.div_ceil(width.max(1) as usize).next_multiple_of(8);

@@ -1,7 +1,7 @@
 //! Numbers at the bit widths they need, as Parquet lays them out: lowest bits first.
 
 /// Appends an unsigned number, seven bits a byte.
-pub(super) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
+pub fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;
@@ -10,12 +10,12 @@ pub(super) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
 }
 
 /// Appends a signed number, small ones of either sign short.
-pub(super) fn put_zigzag(out: &mut Vec<u8>, value: i64) {
+pub fn put_zigzag(out: &mut Vec<u8>, value: i64) {
     put_varint(out, ((value << 1) ^ (value >> 63)) as u64);
 }
 
 /// Appends `values`, a multiple of eight of them and none of more than `width` bits, `width` bits each.
-pub(super) fn pack(out: &mut Vec<u8>, values: &[u64], width: u32) {
+pub fn pack(out: &mut Vec<u8>, values: &[u64], width: u32) {
     debug_assert!(values.len().is_multiple_of(8) && width <= 64);
     debug_assert!(values.iter().all(|v| width == 64 || v >> width == 0));
     // What several values become in one word does not wait for the word before, so narrow values go in groups.

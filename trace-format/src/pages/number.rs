@@ -1,7 +1,7 @@
 //! The integers that columns hold, as Parquet's encodings see them.
 
 /// An integer of a column.
-pub(super) trait Number: Copy + Default + PartialEq {
+pub trait Number: Copy + Default + PartialEq {
     /// Values of a miniblock of the delta encoding: as many as the Parquet library takes, which readers are used to.
     const MINIBLOCK: usize;
     /// The value, sign-extended from Parquet's physical type, which is signed.

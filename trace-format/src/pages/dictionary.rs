@@ -6,7 +6,7 @@ const FIRST_SLOTS: usize = 1 << 8;
 
 /// Finds out which values there are; its memory is used again for every column.
 #[derive(Default)]
-pub(super) struct Dictionary {
+pub struct Dictionary {
     /// Value, and its index plus one: 0 is empty. Linear probing.
     slots: Vec<(u64, u32)>,
     /// The index of each row.
@@ -16,7 +16,7 @@ pub(super) struct Dictionary {
 impl Dictionary {
     /// Fills [`Dictionary::indices`], appends the different values, in the order of their first appearance, to `out`,
     /// and returns how many there are.
-    pub(super) fn fill<N: Number>(&mut self, values: &[N], out: &mut Vec<u8>) -> usize {
+    pub fn fill<N: Number>(&mut self, values: &[N], out: &mut Vec<u8>) -> usize {
         self.slots.clear();
         self.slots.resize(FIRST_SLOTS, (0, 0));
         self.indices.clear();

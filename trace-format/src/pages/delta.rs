@@ -8,7 +8,7 @@ const MINIBLOCKS: usize = 4;
 const LONGEST_BLOCK: usize = 64 * MINIBLOCKS;
 
 /// Appends `values`.
-pub(super) fn encode<N: Number>(values: &[N], out: &mut Vec<u8>) {
+pub fn encode<N: Number>(values: &[N], out: &mut Vec<u8>) {
     let first = values.first().copied().unwrap_or_default();
     put_header(first, values.len(), out);
     let (mut before, mut differences, mut packed) = (first, [0i64; LONGEST_BLOCK], [0u64; 64]);
@@ -39,7 +39,7 @@ pub(super) fn encode<N: Number>(values: &[N], out: &mut Vec<u8>) {
 }
 
 /// Appends `rows` times the same value.
-pub(super) fn encode_constant<N: Number>(value: N, rows: usize, out: &mut Vec<u8>) {
+pub fn encode_constant<N: Number>(value: N, rows: usize, out: &mut Vec<u8>) {
     put_header(value, rows, out);
     // The least difference and the widths are 0, and no bits follow.
     let blocks = rows.saturating_sub(1).div_ceil(N::MINIBLOCK * MINIBLOCKS);
