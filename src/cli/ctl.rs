@@ -21,8 +21,8 @@ use shim_config::control::VERSION;
   gpuprof ctl mark \"batch size doubled\" --notes \"see ticket 12\"
   gpuprof ctl set flush-interval=100ms --all
 
-Without PID, --rank, --name or --all there must be exactly one process. Exit status 0: every process obeyed; 1: there is
-none; 2: something failed.")]
+Without PID, --rank, --name or --all there must be exactly one process.
+Exit status 0: every process obeyed; 1: there is none; 2: something failed.")]
 pub struct Args {
     #[command(subcommand)]
     verb: Verb,

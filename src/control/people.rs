@@ -2,9 +2,7 @@
 
 use super::sockets::{chosen_folders, own_uid};
 use shim_config::control::{Folder, RuntimeDir};
-use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -55,8 +53,8 @@ fn look_at(pid: u32, proc: &Path, searched: &[PathBuf]) -> Option<Person> {
         uid,
         is_ours: uid == own_uid() || own_uid() == 0,
         is_asked_for: is_asked_for(&var),
-        is_mapped: contains(&maps, b"/libgpuprof"),
-        uses_cuda: contains(&maps, b"/libcuda.so"),
+        is_mapped: mapped(&maps).any(is_collector),
+        uses_cuda: mapped(&maps).any(|path| file_name(path).starts_with(b"libcuda.so")),
         records: has_thread("gpuprof-writer"),
         listens: has_thread("gpuprof-ctl"),
         is_disabled: var("GPUPROF_DISABLE").is_some_and(|value| !value.is_empty()),
@@ -153,12 +151,21 @@ fn is_asked_for<'v>(var: &impl Fn(&str) -> Option<&'v [u8]>) -> bool {
 }
 
 fn is_collector(path: &[u8]) -> bool {
-    let name = Path::new(OsStr::from_bytes(path)).file_name().map(OsStr::as_bytes).unwrap_or_default();
-    name.starts_with(b"libgpuprof") && contains(name, b".so")
+    let name = file_name(path);
+    // A compiler that builds gpuprof maps a `libgpuprof-….rlib`.
+    name.starts_with(b"libgpuprof") && name.ends_with(b".so")
 }
 
-fn contains(text: &[u8], word: &[u8]) -> bool {
-    text.windows(word.len()).any(|window| window == word)
+fn file_name(path: &[u8]) -> &[u8] {
+    path.rsplit(|b| *b == b'/').next().unwrap_or(path)
+}
+
+/// Paths of the files in a table of mappings.
+fn mapped(maps: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let lines = maps.split(|b| *b == b'\n');
+    let paths = lines.filter_map(|line| Some(&line[line.iter().position(|b| *b == b'/')?..]));
+    // Of a library that was replaced since.
+    paths.map(|path| path.strip_suffix(b" (deleted)").unwrap_or(path))
 }
 
 fn threads(proc: &Path) -> Vec<String> {
@@ -223,5 +230,9 @@ mod tests {
         assert!(asks("LD_PRELOAD", "/lib/a.so:/cache/libgpuprof-0123.so /b.so"));
         assert!(!asks("CUDA_INJECTION64_PATH", "/opt/nsys/libToolsInjection64.so"));
         assert!(!asks("LD_PRELOAD", "/x/gpuprof/a.so") && !asks("GPUPROF_OUTPUT", "x"));
+        let maps = b"7f00-7f10 r-xp 0 08:01 7    /x/libgpuprof.so (deleted)\n7f20-7f30 rw-p 0 00:00 0 \n7f40-7f50 r--p 0 08:01 8 /t/libgpuprof-1.rlib\n";
+        let mapped: Vec<&[u8]> = mapped(maps).collect();
+        assert_eq!(mapped, [&b"/x/libgpuprof.so"[..], b"/t/libgpuprof-1.rlib"]);
+        assert!(is_collector(mapped[0]) && !is_collector(mapped[1]));
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::mem::MaybeUninit;
 use std::os::fd::{FromRawFd as _, IntoRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use shim_config::control::{self, Folder, Refusal, RuntimeDir, SocketName};
 use shim_config::find::own_proc;
@@ -172,7 +172,7 @@ fn remove_leftovers(folder: &Folder, own: SocketName) {
     }
 }
 
-fn bind(socket: &Socket, path: &PathBuf) -> Result<(), Obstacle> {
+fn bind(socket: &Socket, path: &Path) -> Result<(), Obstacle> {
     let mut address = MaybeUninit::<libc::sockaddr_un>::zeroed();
     let bytes = path.as_os_str().as_bytes();
     // SAFETY: all zeros is a valid address; what is written into it is checked to fit, with a zero behind it.
