@@ -26,6 +26,7 @@
 
 pub mod analysis;
 pub mod cli;
+pub mod control;
 pub mod cupti;
 pub mod demangle;
 pub mod doctor;

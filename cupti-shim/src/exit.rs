@@ -16,7 +16,7 @@ use crate::gate::{GATE, Summary};
 use crate::messages::{self, Loss, Message};
 use crate::session::{self, FAILURE, Session};
 use crate::writer::Phase;
-use crate::{driver, flush, guard, load, log, sys, writer};
+use crate::{control, driver, flush, guard, load, log, sys, writer};
 
 /// What the writer may take on top of the deadline when CUPTI used all of it up.
 const CLOSE_NS: i64 = 150_000_000;
@@ -54,6 +54,11 @@ pub fn reset() {
     NO_THREAD.store(false, Ordering::Release);
     *FAILURE.lock().unwrap_or_else(PoisonError::into_inner) = None;
     flush::reset();
+}
+
+/// Whether the end of the program has begun.
+pub fn has_begun() -> bool {
+    BEGUN_NS.load(Ordering::Acquire) != 0
 }
 
 /// What the flush thread is asked for.
@@ -124,6 +129,7 @@ fn flush_and_write(session: &'static Session, is_last: bool) {
         }
         return;
     }
+    control::finish();
     let summary = GATE.finish(session, deadline_ns.max(sys::monotonic_ns() + CLOSE_NS / 3));
     let cause = cause_of_emptiness(session, summary.as_ref());
     let described = cause.as_ref().map(|(cause, detail)| (cause, detail.as_str()));
@@ -178,7 +184,8 @@ fn cause_of_emptiness(session: &Session, summary: Option<&Summary>) -> Option<(C
             format!("no NVTX range {:?} was opened; seen: {}", String::from_utf8_lossy(name), seen.join(", "))
         }
         Capture::Delay { .. } => "the program ended before the delay was over".to_owned(),
-        _ => String::new(),
+        Capture::Manual => "nobody ran `gpuprof ctl start` while the program ran".to_owned(),
+        Capture::All => String::new(),
     };
     Some((Cause::GateNeverOpened, detail))
 }

@@ -3,7 +3,7 @@
 //! It is the only one that flushes: two flushes at once can deadlock inside CUPTI, and one from within a callback is
 //! forbidden or blocks the program (7 ms in a training step on an H100).
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use cupti_sys::{CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_ERROR_NOT_INITIALIZED};
 
@@ -31,6 +31,11 @@ const DRAIN_NS: i64 = 20_000_000;
 
 /// CUPTI belongs to somebody else, or did not answer in time: it is never called again.
 static MUTE: AtomicBool = AtomicBool::new(false);
+/// Flushes asked for from outside, and the newest of them that is done.
+static ASKED: AtomicU32 = AtomicU32::new(0);
+static DONE: AtomicU32 = AtomicU32::new(0);
+/// The interval that was set while the program ran, in ms; 0: that of the settings holds.
+static INTERVAL_MS: AtomicU64 = AtomicU64::new(0);
 
 /// No call of CUPTI from here on.
 pub fn mute() {
@@ -45,6 +50,27 @@ pub fn may_call() -> bool {
 /// A forked child begins anew.
 pub fn reset() {
     MUTE.store(false, Ordering::Release);
+    ASKED.store(0, Ordering::Release);
+    DONE.store(0, Ordering::Release);
+    INTERVAL_MS.store(0, Ordering::Release);
+}
+
+/// Asks for a flush; [`is_done`] tells when everything that CUPTI would give has been handed over.
+pub fn ask(session: &Session) -> u32 {
+    let ticket = ASKED.fetch_add(1, Ordering::AcqRel).wrapping_add(1);
+    session.wake_flush_thread();
+    ticket
+}
+
+/// Whether the flush of that number, or a later one, is done.
+pub fn is_done(ticket: u32) -> bool {
+    DONE.load(Ordering::Acquire).wrapping_sub(ticket) as i32 >= 0
+}
+
+/// From here on records are fetched every `ms`.
+pub fn set_interval(session: &Session, ms: u64) {
+    INTERVAL_MS.store(ms, Ordering::Release);
+    session.wake_flush_thread();
 }
 
 /// Starts the thread.
@@ -68,9 +94,18 @@ pub fn send_clocks(session: &Session, provisional: bool) {
     }
 }
 
+/// Half of what was asked for: a flush seals the buffers in use, and what is unfinished in them comes with the next one
+/// (docs/hardware). So what a kill can cost is one interval and the depth of the GPU's queue.
+fn interval_ns(session: &Session) -> i64 {
+    let ms = match INTERVAL_MS.load(Ordering::Acquire) {
+        0 => session.settings.flush_ms,
+        changed => changed,
+    };
+    i64::try_from(ms).unwrap_or(500).max(2) * 1_000_000 / 2
+}
+
 struct Flush {
     session: &'static Session,
-    interval_ns: i64,
     next_flush_ns: i64,
     /// Completed buffers at the last look, and intervals since it changed.
     completed: u64,
@@ -96,13 +131,9 @@ struct Flush {
 
 impl Flush {
     fn new(session: &'static Session) -> Flush {
-        // Half of what was asked for: a flush seals the buffers in use, and what is unfinished in them comes with the
-        // next one (docs/hardware). So what a kill can cost is one interval and the depth of the GPU's queue.
-        let interval_ns = i64::try_from(session.settings.flush_ms).unwrap_or(500).max(2) * 1_000_000 / 2;
         Flush {
             session,
-            interval_ns,
-            next_flush_ns: sys::monotonic_ns() + interval_ns,
+            next_flush_ns: sys::monotonic_ns() + interval_ns(session),
             completed: 0,
             requested: 0,
             silent: 0,
@@ -137,8 +168,12 @@ impl Flush {
             }
             let now_ns = sys::monotonic_ns();
             let timer_ns = GATE.tick(self.session, self.session.attached_ns, now_ns);
+            self.obey();
+            let interval_ns = interval_ns(self.session);
+            // A shorter one than before holds at once.
+            self.next_flush_ns = self.next_flush_ns.min(now_ns + interval_ns);
             if now_ns >= self.next_flush_ns {
-                self.next_flush_ns = now_ns + self.interval_ns;
+                self.next_flush_ns = now_ns + interval_ns;
                 self.interval();
             }
             if GATE.is_draining() {
@@ -182,6 +217,20 @@ impl Flush {
         }
         self.ask_dropped();
         self.listen();
+    }
+
+    /// Flushes that were asked for from outside.
+    fn obey(&mut self) {
+        let asked = ASKED.load(Ordering::Acquire);
+        if asked == DONE.load(Ordering::Acquire) {
+            return;
+        }
+        if self.outstanding() > 0 {
+            self.flush(false);
+            send_clocks(self.session, false);
+            self.announce();
+        }
+        DONE.store(asked, Ordering::Release);
     }
 
     /// Blocks that CUPTI holds.

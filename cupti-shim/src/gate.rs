@@ -96,6 +96,9 @@ struct State {
     idle_stops: i64,
     /// NVTX ranges that match and are open now.
     depth: u32,
+    /// The timer has opened its window, and closed it: once each, whoever else switches the gate.
+    timer_began: bool,
+    timer_ended: bool,
     /// Names of NVTX ranges that did not match.
     names: Vec<Vec<u8>>,
     /// Correlation ids of driver calls that we made ourselves, newest last.
@@ -111,6 +114,17 @@ pub struct Summary {
     pub idle_stops: i64,
     /// Names of NVTX ranges seen that did not match, when one was waited for.
     pub names: Vec<Vec<u8>>,
+}
+
+/// What came of a request to open or close the gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Switched {
+    /// It was not so before.
+    pub changed: bool,
+    /// It stayed closed because all windows that are allowed were opened.
+    pub is_exhausted: bool,
+    /// Windows opened so far.
+    pub windows: u32,
 }
 
 /// Where a window begins or ends.
@@ -131,6 +145,10 @@ pub struct Gate {
     version: AtomicU64,
     /// The newest correlation id seen, to widen CUPTI's 32-bit counter with.
     newest: AtomicU64,
+    /// Windows opened so far, for who must not wait for the lock.
+    windows: AtomicU32,
+    /// How many may be opened; 0: no limit.
+    max_ranges: AtomicU64,
     /// Whether NVTX ranges open this gate: asked on every range, so it costs one load.
     wants_nvtx: AtomicBool,
     /// Whether names of ranges that do not match are of no more interest.
@@ -153,6 +171,8 @@ impl Gate {
             idle_starts: 0,
             idle_stops: 0,
             depth: 0,
+            timer_began: false,
+            timer_ended: false,
             names: Vec::new(),
             own_calls: Vec::new(),
         };
@@ -161,6 +181,8 @@ impl Gate {
             phase: AtomicU8::new(CLOSED),
             version: AtomicU64::new(0),
             newest: AtomicU64::new(0),
+            windows: AtomicU32::new(0),
+            max_ranges: AtomicU64::new(0),
             wants_nvtx: AtomicBool::new(false),
             names_done: AtomicBool::new(false),
         }
@@ -202,11 +224,18 @@ impl Gate {
     /// Sets the gate up for `session`; opens it where its mode starts open, or a range that matches is open already.
     pub fn arm(&self, session: &Session) {
         self.listen_to_nvtx(session.settings);
+        self.set_max_ranges(session.settings.max_ranges);
         let mut state = self.lock();
         if session.settings.capture.starts_open() || state.depth > 0 {
             // Everything from the first call on: id 0 is never given to a call.
             self.open(&mut state, session, Edge::Call(0));
+            state.timer_began = true;
         }
+    }
+
+    /// From here on so many windows may be opened; 0: no limit.
+    pub fn set_max_ranges(&self, most: u64) {
+        self.max_ranges.store(most, Ordering::Relaxed);
     }
 
     fn now_ns(session: &Session) -> i64 {
@@ -228,7 +257,7 @@ impl Gate {
 
     /// Opens a window, unless one is open or all allowed ones were.
     fn open(&self, state: &mut State, session: &Session, edge: Edge) {
-        let most = session.settings.max_ranges;
+        let most = self.max_ranges.load(Ordering::Relaxed);
         let exhausted = most != 0 && u64::from(state.opened) >= most;
         let is_open = state.phase == Phase::Open;
         if is_open || exhausted {
@@ -251,6 +280,7 @@ impl Gate {
         }
         state.windows.push(Window { after, before: None, start_ns, end_ns: None, starts, stops });
         state.opened += 1;
+        self.windows.store(state.opened, Ordering::Relaxed);
         self.names_done.store(true, Ordering::Relaxed);
         self.set_phase(state, Phase::Open);
         self.version.fetch_add(1, Ordering::Release);
@@ -318,21 +348,50 @@ impl Gate {
         let begin_ns = attached_ns.saturating_add_unsigned(*delay_ns);
         let end_ns = duration_ns.map(|d| begin_ns.saturating_add_unsigned(d));
         let mut state = self.lock();
-        if state.phase == Phase::Open {
-            if end_ns.is_some_and(|end| now_ns >= end) {
-                self.close(&mut state, session, Edge::Now);
-                return None;
-            }
-            return end_ns;
-        }
-        if state.opened == 0 {
+        if !state.timer_began {
             if now_ns < begin_ns {
                 return Some(begin_ns);
             }
+            state.timer_began = true;
             self.open(&mut state, session, Edge::Now);
             return end_ns;
         }
+        let end_ns = end_ns.filter(|_| !state.timer_ended)?;
+        if now_ns < end_ns {
+            return Some(end_ns);
+        }
+        state.timer_ended = true;
+        self.close(&mut state, session, Edge::Now);
         None
+    }
+
+    /// Opens or closes the gate on request from outside, which every mode obeys: a switch beside its own.
+    ///
+    /// None: CUPTI held somebody inside the gate beyond `deadline_ns` (monotonic).
+    pub fn switch(&self, session: &Session, on: bool, deadline_ns: i64) -> Option<Switched> {
+        let mut state = self.lock_until(deadline_ns)?;
+        let was_open = state.phase == Phase::Open;
+        if on {
+            self.open(&mut state, session, Edge::Now);
+        } else {
+            self.close(&mut state, session, Edge::Now);
+        }
+        let is_open = state.phase == Phase::Open;
+        Some(Switched { changed: was_open != is_open, is_exhausted: on && !is_open, windows: state.opened })
+    }
+
+    /// Windows opened so far.
+    pub fn windows(&self) -> u32 {
+        self.windows.load(Ordering::Relaxed)
+    }
+
+    /// The phase as a word: `open`, `closed` or `draining`.
+    pub fn state(&self) -> &'static str {
+        match self.phase.load(Ordering::Acquire) {
+            OPEN => "open",
+            DRAINING => "draining",
+            _ => "closed",
+        }
     }
 
     /// Ends draining when everything of the window that was the last at `version` has come, or its time is over.
@@ -397,6 +456,8 @@ impl Gate {
         state.names.clear();
         state.own_calls.clear();
         (state.opened, state.depth, state.idle_starts, state.idle_stops) = (0, 0, 0, 0);
+        (state.timer_began, state.timer_ended) = (false, false);
+        self.windows.store(0, Ordering::Relaxed);
         self.set_phase(&mut state, Phase::Closed);
         self.newest.store(0, Ordering::Relaxed);
         self.names_done.store(false, Ordering::Relaxed);

@@ -9,6 +9,7 @@
 //! flush     the thread that asks CUPTI for its buffers, every interval and at the end
 //! nvtx      the program's own ranges ─▶ queue
 //! writer    the thread that takes from the queues: decode ─▶ filter ─▶ columns ─▶ frames ─▶ output
+//! control   the thread that answers `gpuprof ctl`: gate, flush, marks, settings
 //! exit      waits for the last flush and for the file to be closed
 //! ```
 //!
@@ -22,6 +23,7 @@
 mod buffers;
 mod chatter;
 mod clock;
+mod control;
 mod correlation;
 mod cupti;
 mod decode;

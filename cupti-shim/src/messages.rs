@@ -44,6 +44,19 @@ pub struct Loss {
     pub detail: Option<Cow<'static, str>>,
 }
 
+/// What was set while the program ran, as far as the writer has to know: all of it each time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Adjustment {
+    /// How often rows are written at least.
+    pub flush_ms: u64,
+    /// Most bytes of a trace that is one file; none: no limit.
+    pub limit_bytes: Option<u64>,
+    /// Share of the disk that stays free.
+    pub min_free_percent: u64,
+    /// Whether every flush reaches the disk itself.
+    pub fsync: bool,
+}
+
 /// One message to the writer thread.
 #[derive(Clone, Debug)]
 pub enum Message {
@@ -60,13 +73,23 @@ pub enum Message {
         /// The remark.
         text: Cow<'static, str>,
     },
+    /// A remark of the user's, made while the program runs.
+    Mark {
+        /// When, on the trace clock.
+        start_ns: i64,
+        /// The remark.
+        text: String,
+        /// More about it.
+        detail: Option<String>,
+    },
+    /// Settings were changed.
+    Adjust(Adjustment),
     /// Facts about the process; replaces those written before.
     #[allow(dead_code, reason = "for facts that are known only later, such as a driver's version")]
     Process(Value),
     /// CUPTI has just delivered all that it will: a good moment to write.
     Flushed,
     /// Write everything that was queued before the ticket was taken, then answer it.
-    #[allow(dead_code, reason = "for the control socket: nobody else may wait for the disk")]
     Flush {
         /// From [`crate::writer::Shared::ask`].
         ticket: u32,

@@ -17,13 +17,14 @@ use std::rc::Rc;
 
 use trace_format::write::Output;
 
+pub use create::away_from_the_program;
 pub use error::{CreateError, DescriptorTaken};
 pub use files::TraceFiles;
 
 use crate::log::identity;
 
 /// Our descriptors are not below this: shells, redirections and daemons use the low ones.
-const LOWEST_FD: i32 = 64;
+pub const LOWEST_FD: i32 = 64;
 /// Where the length of the header stands in it, and how long that field is.
 const HEADER_LENGTH_AT: std::ops::Range<usize> = 12..16;
 

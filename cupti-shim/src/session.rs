@@ -28,7 +28,7 @@ use crate::gate::GATE;
 use crate::load::{self, Loaded};
 use crate::strides::Strides;
 use crate::writer::{self, Shared};
-use crate::{chatter, exit, flush, log, process, sys};
+use crate::{chatter, control, exit, flush, log, process, sys};
 use attach::measure;
 use callbacks::{buffer_completed, buffer_requested};
 
@@ -329,7 +329,10 @@ impl Session {
         }
         exit::register();
         match writer::start(self) {
-            Ok(()) => flush::start(self),
+            Ok(()) => {
+                flush::start(self);
+                control::start(self);
+            }
             Err(error) => {
                 // No thread, no file: nothing that CUPTI delivers would be kept.
                 exit::flush_thread_is_gone();

@@ -202,11 +202,17 @@ fn open_at(path: &Path, settings: &Settings) -> Result<Trace<TraceFiles>, StartE
     if let (SizePolicy::Ring, Some(budget_bytes)) = (settings.size_policy, limit) {
         return Trace::ring(TraceFiles::new(path), &header(), options, budget_bytes).map_err(error);
     }
+    let output = TraceFile::create(path).map_err(StartError::Create)?;
+    let options = WriteOptions { limit_bytes: limit_bytes(settings), ..options };
+    Trace::whole(output, &header(), options).map_err(error)
+}
+
+/// The size at which a trace that is one file takes no more records; none: no limit.
+pub fn limit_bytes(settings: &Settings) -> Option<u64> {
+    let limit = Some(settings.size_limit_bytes).filter(|&bytes| bytes > 0);
     // A write beyond the program's own limit would fail; a little below it the recording ends in order.
     let allowed = file_size_limit().map(|bytes| bytes.saturating_sub(RESERVE_BYTES).max(bytes / 2));
-    let limit_bytes = [limit, allowed].into_iter().flatten().min();
-    let output = TraceFile::create(path).map_err(StartError::Create)?;
-    Trace::whole(output, &header(), WriteOptions { limit_bytes, ..options }).map_err(error)
+    [limit, allowed].into_iter().flatten().min()
 }
 
 /// The largest file that this process may write (`ulimit -f`), if there is a limit.

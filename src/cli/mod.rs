@@ -2,6 +2,7 @@
 
 mod choosing;
 pub mod convert;
+pub mod ctl;
 pub mod doctor;
 pub mod export;
 pub mod info;
@@ -48,6 +49,8 @@ enum Command {
     Query(query::Args),
     /// Say what a file is, who wrote it, and what is in it
     Info(info::Args),
+    /// Find recorded processes that run, and switch, mark or flush them
+    Ctl(ctl::Args),
     /// Say whether programs can be recorded here, and if not, what to do
     Doctor(doctor::Args),
     /// Print where the collector is, for LD_PRELOAD and CUDA_INJECTION64_PATH
@@ -68,6 +71,7 @@ pub fn run(cli: Cli) -> Result<Ended> {
         Command::Timeline(args) => timeline::run(&args),
         Command::Query(args) => query::run(args),
         Command::Info(args) => info::run(&args),
+        Command::Ctl(args) => ctl::run(&args),
         Command::Doctor(args) => doctor::run(args),
         Command::PreloadPath(args) => preload_path::run(&args),
     }?;

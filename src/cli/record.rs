@@ -13,8 +13,9 @@ use crate::launch::supervise::{self, Ended, NotStarted};
 use flags::SettingFlags;
 use outcome::{Outcome, Ran};
 use place::Place;
+use shim_config::control::RuntimeDir;
 use shim_config::from_env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -87,6 +88,12 @@ pub fn run(args: &Args) -> Result<Ended> {
     let place = Place::make(wanted.as_deref(), &args.command[0])?;
     environment.set("GPUPROF_OUTPUT", &place.template);
     environment.set("GPUPROF_SEEN", place.seen.as_os_str());
+    if let RuntimeDir::Folder(folder) = &settings.runtime_dir {
+        // The program may go elsewhere before it uses CUDA.
+        let folder = Path::new(OsStr::from_bytes(folder));
+        let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+        environment.set("GPUPROF_RUNTIME_DIR", folder.as_os_str());
+    }
 
     let mut pid = 0;
     let ended = match supervise::run(&args.command, environment.strings(), |started| pid = started) {

@@ -182,6 +182,11 @@ impl<W: Output> TraceWriter<W> {
         &self.file.output
     }
 
+    /// Another [`WriteOptions::limit_bytes`] holds from here on; what is written already stays.
+    pub fn set_limit(&mut self, limit_bytes: Option<u64>) {
+        self.options.limit_bytes = limit_bytes;
+    }
+
     /// Gives the output back, closed or not.
     pub fn into_output(self) -> W {
         self.file.output

@@ -1,7 +1,7 @@
 //! Shell patterns over bytes: `*`, `?` and `[a-z]`.
 
 /// Whether the whole of `name` matches `pattern`. `[` without its `]` means itself.
-pub(crate) fn matches(pattern: &[u8], name: &[u8]) -> bool {
+pub fn matches(pattern: &[u8], name: &[u8]) -> bool {
     // Where to go on after a mismatch: one byte further into what the last star swallowed. No other way back is ever
     // needed, so the time is at most the product of both lengths.
     let (mut p, mut n) = (0, 0);

@@ -4,24 +4,27 @@
 //! - [`capture`] and [`kinds`]: the two settings that have a grammar of their own;
 //! - [`template`]: names of output files; [`rank`]: which process of a distributed job this is;
 //! - [`seen`]: the line that each process leaves in `seen.jsonl`; [`cause`]: why a trace is empty;
+//! - [`control`]: where a process that runs can be reached, and by whom;
 //! - [`find`]: which libcupti to use.
 //!
 //! Linked into the library that lives inside other people's programs: nothing here panics, reads the environment or
-//! (but for [`find`]) opens a file by itself, and everything takes bytes, for neither paths nor variables need be UTF-8.
+//! (but for [`find`] and [`control`]) opens a file by itself, and everything takes bytes, for neither paths nor variables need be UTF-8.
 
 // No input may panic: the collector runs inside other people's programs.
 #![warn(clippy::panic, clippy::unwrap_used, clippy::exit)]
 
 pub mod capture;
 pub mod cause;
+pub mod control;
 pub mod find;
-mod glob;
+pub mod glob;
 mod json;
 pub mod kinds;
 mod nearest;
 pub mod rank;
 pub mod seen;
 mod settings_md;
+mod signals;
 pub mod template;
 mod values;
 pub mod variables;
@@ -30,6 +33,7 @@ pub use capture::Capture;
 pub use cause::Cause;
 pub use kinds::Kinds;
 pub use settings_md::settings_md;
+pub use signals::signal_name;
 pub use variables::{
     Graph, Membership, Prepare, Problem, Processes, Settings, SizePolicy, VARIABLES, Variable, from_env,
 };

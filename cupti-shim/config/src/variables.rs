@@ -2,9 +2,11 @@
 //! the collector's reading, the launcher's flags, `docs/collector-settings.md` and warnings derive.
 
 use crate::capture::{Capture, GRAMMAR};
+use crate::control::RuntimeDir;
 use crate::glob;
 use crate::kinds::{GRAPH_TRACE, Kinds};
 use crate::nearest::nearest;
+use crate::signals;
 use crate::template;
 use crate::values::{
     bytes, milliseconds, one_of, show_bytes, show_ms, show_number, show_switch, shown, switch, whole, within,
@@ -106,6 +108,9 @@ pub struct Settings {
     pub mute: bool,
     pub nvtx: bool,
     pub nvtx_chain: Option<Vec<u8>>,
+    pub runtime_dir: RuntimeDir,
+    /// A signal's number.
+    pub toggle_signal: Option<u8>,
     pub seen: Option<Vec<u8>>,
     pub shim: Option<Vec<u8>>,
     pub disable: bool,
@@ -137,6 +142,8 @@ impl Default for Settings {
             mute: true,
             nvtx: true,
             nvtx_chain: None,
+            runtime_dir: RuntimeDir::Default,
+            toggle_signal: None,
             seen: None,
             shim: None,
             disable: false,
@@ -179,6 +186,14 @@ impl Variable {
     /// What is wrong.
     pub fn check(&self, value: &[u8]) -> Result<(), String> {
         (self.read)(&mut Settings::default(), value)
+    }
+
+    /// Puts a value into `settings`.
+    ///
+    /// # Errors
+    /// What is wrong with it, as [`Variable::check`] says it; `settings` stay as they were.
+    pub fn put(&self, settings: &mut Settings, value: &[u8]) -> Result<(), String> {
+        (self.read)(settings, value)
     }
 
     /// The value that holds in `settings`, as it would be written; empty: nothing.
@@ -467,6 +482,28 @@ pub static VARIABLES: &[Variable] = &[
         doc: "Another tool's NVTX injection that gets every call as well",
         read: |s, v| path(v).map(|path| s.nvtx_chain = path),
         show: |s| show_path(&s.nvtx_chain),
+    },
+    Variable {
+        name: "GPUPROF_RUNTIME_DIR",
+        flag: Flag::Value("runtime-dir", "FOLDER|off"),
+        default: "",
+        range: "a folder, or off; without it $XDG_RUNTIME_DIR/gpuprof or /tmp/gpuprof-UID",
+        doc: "Where each process has the socket by which `gpuprof ctl` reaches it",
+        read: |s, v| RuntimeDir::parse(v).map(|folder| s.runtime_dir = folder),
+        show: |s| match &s.runtime_dir {
+            RuntimeDir::Default => String::new(),
+            RuntimeDir::Off => "off".to_owned(),
+            RuntimeDir::Folder(path) => shown(path),
+        },
+    },
+    Variable {
+        name: "GPUPROF_TOGGLE_SIGNAL",
+        flag: Flag::Value("toggle-signal", "SIGNAL"),
+        default: "",
+        range: "a name or number, e.g. USR1 or RTMIN+3; without it no signal means anything",
+        doc: "Signal that switches recording on and off, for programs that have no use for it themselves",
+        read: |s, v| signals::parse(v).map(|number| s.toggle_signal = Some(number)),
+        show: |s| s.toggle_signal.map(signals::signal_name).unwrap_or_default(),
     },
     Variable {
         name: "GPUPROF_SEEN",

@@ -195,6 +195,8 @@ struct Known {
     shapes: shapes::Shapes,
     streams: stream::Streams,
     api_names: api::ApiNames,
+    /// Devices that have a context, as bits.
+    devices: u64,
 }
 
 /// Fills tables from blocks of records. One per writer; no thread shares it.
@@ -216,6 +218,11 @@ impl Decoder {
     /// [`Facts`].
     pub fn correlation(&self) -> Correlation {
         self.correlation
+    }
+
+    /// Devices that have a context of this process, as bits; those from 64 on are left out.
+    pub fn devices(&self) -> u64 {
+        self.known.devices
     }
 
     /// Decodes the records of one block, whose pointers to names [`names::intern_block`] has replaced by ids.

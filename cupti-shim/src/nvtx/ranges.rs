@@ -189,7 +189,7 @@ impl Ranges {
             }
             EventKind::Category => {
                 if remember(&mut self.category_names, (event.domain_key, event.category), event.name) {
-                    let note = NoteRow { start_ns: Some(event.time_ns), text_id: event.name };
+                    let note = NoteRow { start_ns: Some(event.time_ns), text_id: event.name, detail_id: None };
                     self.named.push(Named::Category(note));
                 }
             }
@@ -202,7 +202,7 @@ impl Ranges {
 
     fn name(&mut self, object: Object, event: &Event) {
         if remember(&mut self.object_names, object, event.name) {
-            let note = NoteRow { start_ns: Some(event.time_ns), text_id: event.category };
+            let note = NoteRow { start_ns: Some(event.time_ns), text_id: event.category, detail_id: None };
             self.named.push(Named::Object { object, name_id: event.name, note });
         }
     }

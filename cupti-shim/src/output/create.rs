@@ -128,7 +128,7 @@ fn open_temporary(path: &Path) -> io::Result<i32> {
 }
 
 /// Moves a descriptor out of the way: to 64 or above, or as high as the limit allows.
-fn away_from_the_program(fd: i32) -> i32 {
+pub fn away_from_the_program(fd: i32) -> i32 {
     let mut limit = std::mem::MaybeUninit::<libc::rlimit>::zeroed();
     // SAFETY: `limit` is writable; all zeros is a valid value of it.
     let limit = unsafe {

@@ -14,7 +14,7 @@ use crate::cupti::{Cupti, CuptiError, Subscriber};
 use crate::gate::GATE;
 use crate::load::{self, Loaded};
 use crate::strides::Strides;
-use crate::{exit, log, nvtx, sys, writer};
+use crate::{control, exit, log, nvtx, sys, writer};
 
 /// Says once why nothing will be recorded, and keeps it for the file and the list of processes.
 pub fn fail(loaded: &Loaded, cause: Cause, detail: String) {
@@ -63,6 +63,7 @@ pub fn attach() {
         session.cupti.unsubscribe(session.subscriber.load(Ordering::Relaxed));
         return fail(loaded, cause, session.cupti.path.display().to_string());
     }
+    control::listen_to_signal(settings);
     load::note_seen(loaded, true, None, None, None);
     log::line(
         2,
@@ -87,6 +88,7 @@ pub fn arm() -> bool {
         }
         SESSION.store(std::ptr::null_mut(), Ordering::Release);
         exit::reset();
+        control::reset();
         nvtx::start_over();
         writer::renew();
         GATE.reset()

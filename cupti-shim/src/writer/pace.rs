@@ -38,6 +38,11 @@ impl Pace {
         self.base_ns.saturating_mul(1 << doublings).min(MAX_NS.max(self.base_ns))
     }
 
+    /// Another interval holds from here on.
+    pub(super) fn set_base(&mut self, base_ns: i64) {
+        (self.base_ns, self.quiet) = (base_ns.max(1_000_000), 0);
+    }
+
     /// Whether it is time to write, with so many rows pending.
     pub(super) fn is_due(&self, now_ns: i64, pending: usize) -> bool {
         self.left_ns(now_ns, pending) <= 0

@@ -1,6 +1,7 @@
 //! The writer thread's work: blocks, NVTX calls and messages in, frames out.
 
 use std::borrow::Cow;
+use std::sync::atomic::Ordering;
 
 use serde_json::Value;
 use trace_format::columns::Batch;
@@ -25,7 +26,7 @@ use crate::clock::Triple;
 use crate::correlation::Correlation;
 use crate::decode::{Decoder, Facts, duration};
 use crate::gate;
-use crate::messages::{Cause, Message};
+use crate::messages::{Adjustment, Cause, Message};
 use crate::nvtx::{self, Event, Named, Ranges};
 use crate::strides::Strides;
 
@@ -228,10 +229,39 @@ where
         if self.pace.is_due(now_ns, self.pending()) {
             self.tick(now_ns);
         }
+        self.publish();
         if blocks == BLOCKS_AT_ONCE || events == EVENTS_AT_ONCE {
             return Turn::Busy;
         }
         Turn::Idle(self.pace.left_ns(now_ns, self.pending()).max(1_000_000))
+    }
+
+    /// Tells whoever asks how far we are.
+    fn publish(&self) {
+        let (progress, totals) = (&self.shared.progress, &self.totals);
+        for (number, value) in [
+            (&progress.written, totals.written()),
+            (&progress.excluded, totals.excluded),
+            (&progress.lost, totals.lost),
+            (&progress.ranges, totals.ranges_written),
+            (&progress.bytes, self.trace.bytes()),
+            (&progress.devices, self.decoder.devices()),
+        ] {
+            number.store(value, Ordering::Relaxed);
+        }
+    }
+
+    fn adjust(&mut self, adjustment: Adjustment) {
+        self.limits.flush_ns = i64::try_from(adjustment.flush_ms).unwrap_or(500).saturating_mul(1_000_000);
+        self.limits.min_free_percent = adjustment.min_free_percent;
+        self.limits.fsync = adjustment.fsync;
+        self.pace.set_base(self.limits.flush_ns);
+        self.trace.set_limit(adjustment.limit_bytes);
+        // What the old limits refused may find room now; if not, that is noticed at once.
+        if self.obstacle.as_ref().is_some_and(|o| o.retry_ns.is_some() || o.cause == Cause::SizeLimit) {
+            self.obstacle = None;
+            self.checked = Checked::default();
+        }
     }
 
     /// Rows that wait.
@@ -374,13 +404,20 @@ where
             Message::Loss(loss) => self.told_of_loss(loss),
             Message::Note { start_ns, text } => {
                 let text_id = self.strings.text_id(text);
-                self.meta.notes.push(NoteRow { start_ns, text_id });
+                self.meta.notes.push(NoteRow { start_ns, text_id, detail_id: None });
             }
+            Message::Mark { start_ns, text, detail } => {
+                let text_id = self.strings.text_id(text.into());
+                let detail_id = detail.map(|detail| self.strings.text_id(detail.into()));
+                self.meta.notes.push(NoteRow { start_ns: Some(start_ns), text_id, detail_id });
+            }
+            Message::Adjust(adjustment) => self.adjust(adjustment),
             Message::Process(value) => self.meta.process = Some(value),
             Message::Flushed => self.pace.flushed(now_ns),
             Message::Flush { ticket } => {
                 self.catch_up(now_ns);
                 self.tick(now_ns);
+                self.publish();
                 self.shared.answer(ticket);
             }
             Message::Close { ticket, reason } => {

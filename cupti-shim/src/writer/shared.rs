@@ -38,12 +38,61 @@ pub struct Dropped {
     pub last_ns: i64,
 }
 
+/// How far the writer has come, for whoever asks. Each number is right for itself; together they may be of two moments.
+pub struct Progress {
+    pub(super) written: AtomicU64,
+    pub(super) excluded: AtomicU64,
+    pub(super) lost: AtomicU64,
+    pub(super) ranges: AtomicU64,
+    pub(super) bytes: AtomicU64,
+    pub(super) devices: AtomicU64,
+}
+
+impl Progress {
+    const fn new() -> Progress {
+        let [written, excluded, lost, ranges, bytes, devices] = [const { AtomicU64::new(0) }; 6];
+        Progress { written, excluded, lost, ranges, bytes, devices }
+    }
+
+    /// Records that are in the trace, or wait to be written.
+    pub fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+
+    /// Records outside the windows.
+    pub fn excluded(&self) -> u64 {
+        self.excluded.load(Ordering::Relaxed)
+    }
+
+    /// Records that are missing.
+    pub fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    /// Rows of NVTX ranges.
+    pub fn ranges(&self) -> u64 {
+        self.ranges.load(Ordering::Relaxed)
+    }
+
+    /// Size of the trace.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Devices with a context of this process, as bits; those from 64 on are left out.
+    pub fn devices(&self) -> u64 {
+        self.devices.load(Ordering::Relaxed)
+    }
+}
+
 /// What one process shares. One per process, a few KiB until CUDA is used; a forked child that records gets its own.
 pub struct Shared {
     /// Blocks for CUPTI.
     pub pool: Pool,
     /// Names of kernels and NVTX.
     pub names: &'static Names,
+    /// How far the writer has come.
+    pub progress: Progress,
     done: OnceLock<ArrayQueue<Completed>>,
     messages: OnceLock<ArrayQueue<Message>>,
     messages_lost: AtomicU64,
@@ -112,6 +161,7 @@ impl Shared {
         Shared {
             pool: Pool::new(),
             names,
+            progress: Progress::new(),
             done: OnceLock::new(),
             messages: OnceLock::new(),
             messages_lost: AtomicU64::new(0),

@@ -75,6 +75,13 @@ where
         self.current().output()
     }
 
+    /// Another size limit holds for a trace that is one file; a ring keeps its own.
+    pub(super) fn set_limit(&mut self, limit_bytes: Option<u64>) {
+        if let Trace::Whole(writer) = self {
+            writer.set_limit(limit_bytes);
+        }
+    }
+
     /// Whether a size limit ends the recording, rather than dropping what is oldest.
     pub(super) fn stops_when_full(&self) -> bool {
         matches!(self, Trace::Whole(_))

@@ -109,7 +109,7 @@ fn our_descriptor_is_high_and_closed_on_exec_and_our_threads_take_no_signal() {
         let [fd] = &fds[..] else { panic!("{}", ended.stdout) };
         assert!(fd[1].parse::<u32>().expect("a number") >= 64 && fd[2] == "1", "{}", ended.stdout);
         let threads: BTreeSet<&str> = lines.iter().filter(|l| l[0] == "thread").map(|l| l[1]).collect();
-        assert_eq!(threads, BTreeSet::from(["gpuprof-flush", "gpuprof-writer"]));
+        assert_eq!(threads, BTreeSet::from(["gpuprof-ctl", "gpuprof-flush", "gpuprof-writer"]));
         for thread in lines.iter().filter(|line| line[0] == "thread") {
             // All but SIGKILL, SIGSTOP and the two that the C library keeps for itself.
             let blocked = u64::from_str_radix(thread[2], 16).expect("a mask");

@@ -7,5 +7,7 @@ crate::table! {
         start_ns: Option<i64> = Delta, Ns;
         /// The remark.
         text_id: u32 = Delta, Name;
+        /// More about it, in the words of who made it.
+        detail_id: Option<u32> = Delta, Name;
     }
 }

@@ -66,6 +66,8 @@ fn every_setting_is_read() {
         ("GPUPROF_VERBOSE", "3"),
         ("GPUPROF_CUPTI", "/opt/libcupti.so.12"),
         ("GPUPROF_NVTX_CHAIN", "/opt/nvtx.so"),
+        ("GPUPROF_RUNTIME_DIR", "/run/jobs"),
+        ("GPUPROF_TOGGLE_SIGNAL", "USR1"),
         ("GPUPROF_SEEN", "/tmp/seen.jsonl"),
         ("GPUPROF_SHIM", "/opt/libgpuprof.so"),
         ("GPUPROF_DISABLE", "1"),

@@ -1,0 +1,36 @@
+//! What can be asked for: a verb is a file here and a line in [`VERBS`].
+
+mod flush;
+mod mark;
+mod set;
+mod status;
+mod switch;
+
+use super::desk::{Answer, Desk};
+use super::protocol::Request;
+
+/// One thing that can be asked for.
+pub(super) struct Verb {
+    /// As a request names it.
+    pub(super) name: &'static str,
+    /// Does it. Waits for nothing that another thread of the process may take long for: that is what
+    /// [`Answer::Later`] is for.
+    pub(super) run: fn(&mut Desk, &Request) -> Answer,
+}
+
+/// All of them.
+pub(super) static VERBS: &[&Verb] =
+    &[&status::VERB, &switch::START, &switch::STOP, &flush::VERB, &set::VERB, &mark::VERB];
+
+/// Does what is asked for.
+pub(super) fn run(desk: &mut Desk, request: &Request) -> Answer {
+    match VERBS.iter().find(|verb| verb.name == request.verb) {
+        Some(verb) => (verb.run)(desk, request),
+        None => Answer::Refused(format!("cannot \"{}\"; can {}", request.verb, names().join(", "))),
+    }
+}
+
+/// What can be asked for, by name.
+pub(super) fn names() -> Vec<&'static str> {
+    VERBS.iter().map(|verb| verb.name).collect()
+}

@@ -1,0 +1,110 @@
+//! The folders in which recorded processes have their sockets, and the sockets in them.
+#![allow(unsafe_code, reason = "std does not tell who one is")]
+
+use super::people;
+use super::talk::{Connection, Trouble};
+use crate::error::{Error, Result};
+use shim_config::control::{self, Folder, Refusal, RuntimeDir, SocketName};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// This process's user, as the system judges it.
+pub fn own_uid() -> u32 {
+    // SAFETY: cannot fail.
+    unsafe { libc::geteuid() }
+}
+
+/// The folders that are looked into, by what the variables say.
+pub fn chosen_folders(chosen: &RuntimeDir) -> Vec<PathBuf> {
+    let xdg = std::env::var_os("XDG_RUNTIME_DIR");
+    chosen.folders(xdg.as_deref().map(|xdg| xdg.as_bytes()), own_uid())
+}
+
+/// A folder of sockets.
+#[derive(Debug)]
+pub struct Place {
+    path: PathBuf,
+    folder: std::result::Result<Arc<Folder>, Refusal>,
+}
+
+impl Place {
+    /// All places where sockets may be.
+    ///
+    /// # Errors
+    /// The one that was named is refused, or none is to be looked at.
+    pub fn all(chosen: &RuntimeDir) -> Result<Vec<Place>> {
+        if *chosen == RuntimeDir::Off {
+            return Err(Error::new("GPUPROF_RUNTIME_DIR is off").remedy("name a folder with --runtime-dir"));
+        }
+        // Root may look after everybody, where it is told to.
+        let named = matches!(chosen, RuntimeDir::Folder(_));
+        let owner = Some(own_uid()).filter(|uid| !(named && *uid == 0));
+        let places = chosen_folders(chosen).into_iter().map(|path| {
+            let folder = Folder::open(&path, owner).map(Arc::new);
+            Place { path, folder }
+        });
+        let places: Vec<Place> = places.collect();
+        match places.as_slice() {
+            [Place { path, folder: Err(refusal) }] if named && refusal.is_suspicious() => {
+                let remedy = "name the folder that the program was given as GPUPROF_RUNTIME_DIR";
+                Err(Error::at(path, refusal).remedy(remedy))
+            }
+            _ => Ok(places),
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Why nothing in it is believed; one that is merely missing is nothing to speak of.
+    pub fn refused(&self) -> Option<String> {
+        let refusal = self.folder.as_ref().err()?;
+        refusal.is_suspicious().then(|| format!("{} {refusal}", self.path.display()))
+    }
+
+    /// The sockets in it.
+    pub fn entries(&self) -> Vec<Entry> {
+        let Ok(folder) = &self.folder else { return Vec::new() };
+        let names = folder.names();
+        let names = names.iter().filter_map(|name| SocketName::parse(name));
+        names.map(|name| Entry { name, folder: Arc::clone(folder) }).collect()
+    }
+}
+
+/// A socket that may be a process's.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// What its name tells.
+    pub name: SocketName,
+    folder: Arc<Folder>,
+}
+
+impl Entry {
+    /// Connects to it.
+    ///
+    /// # Errors
+    /// Nobody is there.
+    pub fn connect(&self) -> std::result::Result<Connection, Trouble> {
+        let (name, own) = (self.name.to_string(), Path::new("/proc/self"));
+        match control::address(&self.folder.path, &name, own, self.folder.fd()) {
+            Some(address) => Connection::to(&address),
+            None => Err(Trouble::System(std::io::Error::from_raw_os_error(libc::ENAMETOOLONG))),
+        }
+    }
+
+    /// Whether its process is gone though somebody still holds the socket.
+    pub fn is_orphan(&self, connection: &Connection) -> bool {
+        let Some(pid) = connection.peer_pid() else { return false };
+        let proc = PathBuf::from(format!("/proc/{pid}"));
+        // One that has ended and that its parent has not asked for is still there in name.
+        Path::new("/proc/self").exists() && people::state(&proc).is_none_or(|state| state == 'Z')
+    }
+
+    /// Removes it: its process is gone.
+    pub fn remove(&self) {
+        self.folder.remove(&self.name.to_string());
+    }
+}
