@@ -10,6 +10,7 @@ pub mod environment;
 pub mod folder;
 pub mod program;
 pub mod shim;
+pub mod samples;
 mod start;
 pub mod supervise;
 mod witness;
