@@ -211,10 +211,9 @@ impl Recorder {
             return;
         }
         let enough = match free_percent(&self.path) {
-            Some(free) if free < self.limits.min_free_percent => Err(format!(
-                "less than {} percent of the disk is free (--min-free)",
-                self.limits.min_free_percent
-            )),
+            Some(free) if free < self.limits.min_free_percent => {
+                Err(format!("less than {} percent of the disk is free (--min-free)", self.limits.min_free_percent))
+            }
             _ => Ok(()),
         };
         let written = enough.and_then(|()| state.write_waiting());

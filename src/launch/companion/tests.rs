@@ -59,7 +59,8 @@ fn counting(period_ms: u64, cost_ms: u64) -> (Counting, Arc<AtomicU64>, Arc<Atom
 }
 
 fn companion(file: &File, samplers: Vec<Box<dyn Sampler>>) -> Companion {
-    Companion::prepare(file.0.clone(), &["prog".into(), "arg".into()], "".into(), Limits::default(), samplers).unwrap()
+    Companion::prepare(file.0.clone(), &["prog".into(), "arg".into()], "".into(), Limits::default(), samplers)
+        .unwrap()
 }
 
 fn wait_for(what: impl Fn() -> bool) {
@@ -135,7 +136,7 @@ fn periods_that_pass_during_a_sample_are_counted_and_not_made_up() {
 
 #[test]
 fn a_sampler_that_hangs_does_not_hold_up_the_end() {
-    struct Hanging;
+    struct Hanging(Arc<AtomicU64>);
     impl Sampler for Hanging {
         fn name(&self) -> &'static str {
             "hanging"
@@ -144,12 +145,15 @@ fn a_sampler_that_hangs_does_not_hold_up_the_end() {
             Duration::from_millis(1)
         }
         fn sample(&mut self, _processes: &Processes, _into: &Recorder) {
+            self.0.store(1, Ordering::SeqCst);
             std::thread::sleep(Duration::from_secs(3600));
         }
     }
     let file = File::new("hangs");
-    let mut companion = companion(&file, vec![Box::new(Hanging)]);
+    let hangs = Arc::new(AtomicU64::new(0));
+    let mut companion = companion(&file, vec![Box::new(Hanging(hangs.clone()))]);
     companion.start(std::process::id());
+    wait_for(|| hangs.load(Ordering::SeqCst) == 1);
     let ended = companion.end();
     assert!(ended.remarks[0].contains("the sampler hanging did not end in time"), "{:?}", ended.remarks);
     assert!(TraceReader::open(&file.0).unwrap().is_closed());
