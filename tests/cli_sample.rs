@@ -143,7 +143,7 @@ fn a_process_of_known_load_is_seen_as_it_is() {
 fn without_the_management_library_one_line_says_so_and_the_rest_is_sampled() {
     let sim = Sim::new("12.8");
     let ended = busy(&sim, 1, 300, 1, "").record(&EVERY_20_MS).run();
-    let said: Vec<&str> = ended.stderr.lines().filter(|line| line.contains("GPU")).collect();
+    let said: Vec<&str> = ended.stderr.lines().filter(|line| line.contains("of GPUs")).collect();
     let expected = "no samples of GPUs: /nowhere/libnvidia-ml.so: cannot be loaded (no NVIDIA driver here?)";
     assert_eq!(said, [format!("gpuprof: {expected}")], "{}", ended.stderr);
     let path = launcher(&ended);

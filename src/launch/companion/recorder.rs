@@ -101,7 +101,7 @@ impl Recorder {
             said: BTreeSet::new(),
         };
         let recorder = Recorder { clock, path: path.to_owned(), limits, state: Mutex::new(state) };
-        let reading = recorder.clock.reading();
+        let reading = recorder.clock.first_reading();
         let mut state = recorder.state();
         state.clock_at_ns = reading.trace_ns;
         state.push(reading);

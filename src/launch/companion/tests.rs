@@ -99,6 +99,7 @@ fn what_is_sampled_is_in_a_closed_trace_with_clocks_and_who_wrote_it() {
     assert_eq!(reader.definitions::<NoteRow>().rows.len(), 1);
     let clocks = reader.definitions::<ClockRow>().rows;
     assert!(clocks.len() >= 2 && clocks.iter().all(|c| !c.provisional));
+    assert_eq!(clocks[0].trace_ns, clocks[0].unix_ns, "times are Unix times as they are");
     let first = &samples[0];
     assert!((clocks[0].trace_ns..=clocks[clocks.len() - 1].trace_ns).contains(&first.start_ns));
     assert_eq!(reader.frames().iter().filter(|f| f.table == tables::CLOSED.id).count(), 1);
