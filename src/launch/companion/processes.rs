@@ -14,10 +14,10 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// Looking is repeated no sooner than this…
-const LEAST_PAUSE: Duration = Duration::from_millis(100);
+const LEAST_PAUSE: Duration = Duration::from_millis(200);
 /// …and no sooner than this many times as long as it took: on machines with thousands of processes it must not become
 /// a load of its own.
-const PAUSE_PER_COST: u32 = 200;
+const PAUSE_PER_COST: u32 = 500;
 /// But at least this often.
 const MOST_PAUSE: Duration = Duration::from_secs(2);
 
