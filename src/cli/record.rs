@@ -4,6 +4,7 @@ mod closing;
 mod flags;
 mod outcome;
 mod place;
+mod samplers;
 
 use crate::error::{Error, Result};
 use crate::launch::environment::{CUDA_INJECTION, Environment, NVTX_INJECTION};
@@ -19,6 +20,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::time::Duration;
 
 /// Arguments of `record`.
 #[derive(clap::Args, Debug)]
@@ -26,6 +28,7 @@ use std::path::Path;
   gpuprof record -- python train.py
   gpuprof record --capture profiler-api -o step.gpuprof -- python train.py
   gpuprof record --capture nvtx:step --max-ranges 3 -- ./simulation input.dat
+  gpuprof record --sample 100ms -- python train.py
   mpirun -n 4 gpuprof record -o run -- ./simulation
 
 The program keeps its input, output and exit status. 127: it was not found, 126: it could not be executed.")]
@@ -39,6 +42,11 @@ pub struct Args {
     /// built with AddressSanitizer do not bear it
     #[arg(long)]
     preload: bool,
+
+    /// Sample the machine, the program's processes and its GPUs every TIME, 10ms to 3600s (e.g. 100ms), into a trace of
+    /// the launcher's own; see report --view system
+    #[arg(long, value_name = "TIME", value_parser = samplers::period)]
+    sample: Option<Duration>,
 
     #[command(flatten)]
     settings: SettingFlags,
@@ -95,14 +103,28 @@ pub fn run(args: &Args) -> Result<Ended> {
         environment.set("GPUPROF_RUNTIME_DIR", folder.as_os_str());
     }
 
+    let mut companion = samplers::companion(args, &settings, &place)?;
     let mut pid = 0;
-    let ended = match supervise::run(&args.command, environment.strings(), |started| pid = started) {
+    let started = |started| {
+        pid = started;
+        if let Some(companion) = &mut companion {
+            companion.start(started);
+        }
+    };
+    let ended = match supervise::run(&args.command, environment.strings(), started) {
         Ok(ended) => ended,
         Err(error) => {
+            if let Some(companion) = companion {
+                companion.abandon();
+            }
             place.remove_if_empty();
             return not_started(&args.command[0], error);
         }
     };
+    let launcher = companion.map(|companion| {
+        let path = companion.path().to_owned();
+        (path, companion.end())
+    });
     if settings.verbose > 0 {
         let program = program::find(&args.command[0], environment.get("PATH"));
         // As the collector sees it: by the file itself, not by the link that was followed.
@@ -117,7 +139,11 @@ pub fn run(args: &Args) -> Result<Ended> {
             preloaded: args.preload,
             disabled: settings.disable,
             foreign: environment.foreign_cuda.clone(),
+            launcher: launcher.as_ref().map(|(path, ended)| (path.clone(), ended.rows)),
         };
+        for remark in launcher.iter().flat_map(|(_, ended)| &ended.remarks) {
+            say(remark);
+        }
         let outcome = Outcome::of(&place, ran);
         for line in closing::lines(&outcome, &place) {
             say(&line);

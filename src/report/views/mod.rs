@@ -16,6 +16,7 @@ mod named;
 mod ranges;
 mod ranges_on_gpu;
 mod regions;
+mod system;
 mod unified_memory;
 mod words;
 
@@ -46,6 +47,7 @@ pub static VIEWS: &[&dyn View] = &[
     &unified_memory::UM_SUM,
     &unified_memory::UM_TOTAL_SUM,
     &unified_memory::UM_CPU_PAGE_FAULTS_SUM,
+    &system::SYSTEM,
 ];
 
 /// The argument that puts the innermost enclosing range before a kernel's name.

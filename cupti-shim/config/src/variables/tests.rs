@@ -70,6 +70,7 @@ fn every_setting_is_read() {
         ("GPUPROF_TOGGLE_SIGNAL", "USR1"),
         ("GPUPROF_SEEN", "/tmp/seen.jsonl"),
         ("GPUPROF_SHIM", "/opt/libgpuprof.so"),
+        ("GPUPROF_NVML", "/opt/libnvidia-ml.so.1"),
         ("GPUPROF_DISABLE", "1"),
     ];
     assert_eq!(written.len(), VARIABLES.len(), "a setting is missing here");
