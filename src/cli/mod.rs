@@ -13,6 +13,7 @@ pub mod record;
 pub mod report;
 pub mod timeline;
 mod times;
+pub mod top;
 
 use crate::error::Result;
 use crate::launch::supervise::Ended;
@@ -46,6 +47,8 @@ enum Command {
     Timeline(timeline::Args),
     /// Ask traces in SQL
     Query(query::Args),
+    /// Show what programs do on the GPU right now, by the traces they write
+    Top(top::Args),
     /// Say what a file is, who wrote it, and what is in it
     Info(info::Args),
     /// Say whether programs can be recorded here, and if not, what to do
@@ -67,6 +70,7 @@ pub fn run(cli: Cli) -> Result<Ended> {
         Command::Convert(args) => convert::run(&args),
         Command::Timeline(args) => timeline::run(&args),
         Command::Query(args) => query::run(args),
+        Command::Top(args) => top::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Doctor(args) => doctor::run(args),
         Command::PreloadPath(args) => preload_path::run(&args),
