@@ -39,15 +39,15 @@ impl Queue {
             self.launches = vec![(0, 0); FEW_LAUNCHES];
         }
         loop {
-            let place = correlation as usize & (self.launches.len() - 1);
-            let known = &mut self.launches[place];
+            let places = self.launches.len();
+            let known = &mut self.launches[correlation as usize & (places - 1)];
             if known.0 == correlation {
                 // The outer call began first.
                 known.1 = known.1.min(start_ns);
                 return false;
             }
             let is_recent = known.0 != 0 && known.0.abs_diff(correlation) < MOST_LAUNCHES as u64;
-            if is_recent && self.launches.len() < MOST_LAUNCHES {
+            if is_recent && places < MOST_LAUNCHES {
                 self.grow();
                 continue;
             }

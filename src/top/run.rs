@@ -6,9 +6,9 @@ use super::screen::{Screen, Wish};
 use super::state::State;
 use super::terminal::{self, Held};
 use super::text;
-use super::view::{self, Growth, Process};
+use super::view::{self, Process};
 use crate::error::{Error, Result};
-use crate::live::recording::Fate;
+use crate::live::recording::{Fate, Recording};
 use crate::live::watch::{Target, Watch};
 use crate::trace::guard::guarded;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
@@ -51,7 +51,7 @@ pub enum Format {
 
 /// Watches and measures.
 struct Meter {
-    watch: Watch<(State, Growth)>,
+    watch: Watch<State>,
     begun: Instant,
     longest_ns: i64,
 }
@@ -65,16 +65,15 @@ impl Meter {
     fn poll(&mut self) -> Result<()> {
         let longest_ns = self.longest_ns;
         // A file made to harm may bring a decoder to panic; that must not print into the screen.
-        guarded(|| self.watch.poll(|_| (State::new(longest_ns), Growth::default())))
+        guarded(|| self.watch.poll(|_| State::new(longest_ns)))
             .unwrap_or_else(|panic| Err(Error::new(format!("a trace cannot be read: {panic}"))))
     }
 
     /// The numbers of the last `window_ns`.
     fn measure(&mut self, window_ns: i64) -> Vec<Process> {
         let (now, at) = (SystemTime::now(), self.begun.elapsed());
-        let one = |(recording, (state, growth)): &mut (_, (State, Growth))| {
-            let recording: &crate::live::recording::Recording = recording;
-            let bytes_per_s = growth.measure(at, recording.len_bytes());
+        let one = |(recording, state): &mut (Recording, State)| {
+            let bytes_per_s = state.growth.measure(at, recording.len_bytes());
             view::process(recording, state, window_ns, now, bytes_per_s)
         };
         self.watch.recordings.iter_mut().map(one).collect()

@@ -3,8 +3,9 @@
 use super::view::{Kernel, Process};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// Windows that + and - step through, in nanoseconds.
-const WINDOWS_NS: [i64; 9] = [1, 2, 5, 10, 20, 30, 60, 120, 300].map(|s| s * 1_000_000_000);
+/// Windows that + and - step through, in seconds.
+const WINDOWS_S: [i64; 9] = [1, 2, 5, 10, 20, 30, 60, 120, 300];
+const NS_PER_S: i64 = 1_000_000_000;
 
 /// Order of the kernels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -148,13 +149,14 @@ impl Screen {
     }
 
     fn widen(&mut self) -> Option<Wish> {
-        let wider = WINDOWS_NS.iter().copied().find(|ns| *ns > self.window_ns && *ns <= self.longest_ns)?;
+        let mut windows_ns = WINDOWS_S.iter().map(|s| s * NS_PER_S);
+        let wider = windows_ns.find(|ns| *ns > self.window_ns && *ns <= self.longest_ns)?;
         self.window_ns = wider;
         Some(Wish::Measure)
     }
 
     fn narrow(&mut self) -> Option<Wish> {
-        let narrower = WINDOWS_NS.iter().copied().rev().find(|ns| *ns < self.window_ns)?;
+        let narrower = WINDOWS_S.iter().rev().map(|s| s * NS_PER_S).find(|ns| *ns < self.window_ns)?;
         self.window_ns = narrower;
         Some(Wish::Measure)
     }

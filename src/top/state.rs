@@ -29,6 +29,28 @@ pub struct Device {
     pub uuid: Option<String>,
 }
 
+/// How fast a file grows, by its size at two moments.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Growth {
+    last: Option<(std::time::Duration, u64)>,
+    bytes_per_s: Option<f64>,
+}
+
+impl Growth {
+    /// Takes a size at a moment of some steady clock, and says how fast it grows.
+    pub fn measure(&mut self, at: std::time::Duration, bytes: u64) -> Option<f64> {
+        if let Some((then, before)) = self.last {
+            let elapsed = at.saturating_sub(then).as_secs_f64();
+            if elapsed < 0.05 {
+                return self.bytes_per_s;
+            }
+            self.bytes_per_s = Some(bytes.saturating_sub(before) as f64 / elapsed);
+        }
+        self.last = Some((at, bytes));
+        self.bytes_per_s
+    }
+}
+
 /// Sums of one recording: bounded by window, kernels and devices.
 pub struct State {
     keep: usize,
@@ -58,6 +80,8 @@ pub struct State {
     pub timeless: u64,
     /// Whether API calls are recorded.
     pub has_calls: bool,
+    /// How fast its file grows.
+    pub growth: Growth,
 }
 
 impl State {
@@ -83,6 +107,7 @@ impl State {
             damaged: 0,
             timeless: 0,
             has_calls: false,
+            growth: Growth::default(),
         }
     }
 
@@ -149,8 +174,8 @@ impl State {
                     bin.counts.waits.add(waits);
                 }
             }
-            match by_device.iter_mut().find(|(known, _)| *known == device) {
-                Some((_, intervals)) => intervals.push((start_ns, end_ns)),
+            match by_device.iter().position(|(known, _)| *known == device) {
+                Some(place) => by_device[place].1.push((start_ns, end_ns)),
                 None if by_device.len() < MOST_DEVICES => by_device.push((device, vec![(start_ns, end_ns)])),
                 None => {}
             }

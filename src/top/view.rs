@@ -142,28 +142,6 @@ pub struct Kernel {
     pub window_share: f64,
 }
 
-/// How fast a file grows, by its size at two moments.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Growth {
-    last: Option<(std::time::Duration, u64)>,
-    bytes_per_s: Option<f64>,
-}
-
-impl Growth {
-    /// Takes a size at a moment of some steady clock, and says how fast it grows.
-    pub fn measure(&mut self, at: std::time::Duration, bytes: u64) -> Option<f64> {
-        if let Some((then, before)) = self.last {
-            let elapsed = at.saturating_sub(then).as_secs_f64();
-            if elapsed < 0.05 {
-                return self.bytes_per_s;
-            }
-            self.bytes_per_s = Some(bytes.saturating_sub(before) as f64 / elapsed);
-        }
-        self.last = Some((at, bytes));
-        self.bytes_per_s
-    }
-}
-
 /// The window of a recording: its first and last bin, its begin and end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Window {
