@@ -5,7 +5,7 @@ mod entry;
 mod time;
 
 pub use entry::Stamp;
-pub use time::Zone;
+pub use time::{Zone, text as date_text};
 
 use super::lines::with_lines;
 use super::{HEAD_BYTES, Head, Importer};
@@ -224,7 +224,11 @@ mod tests {
                 for i in 0..batch.rows {
                     let row = RangeRow::from_batch(batch, i);
                     assert_eq!(imported.names.text(row.domain_id.unwrap_or(0)), "functions");
-                    rows.push((imported.names.text(row.name_id).into_owned(), row.start_ns, row.end_ns.unwrap_or(0)));
+                    rows.push((
+                        imported.names.text(row.name_id).into_owned(),
+                        row.start_ns,
+                        row.end_ns.unwrap_or(0),
+                    ));
                 }
             }
         }
@@ -247,7 +251,8 @@ mod tests {
 
     #[test]
     fn whole_seconds_are_said_to_be_coarse() {
-        let line = |end: u32| format!("{{\"function\":\"f\",\"execution_time\":0.25,\"timestamp\":164099520{end}}}\n");
+        let line =
+            |end: u32| format!("{{\"function\":\"f\",\"execution_time\":0.25,\"timestamp\":164099520{end}}}\n");
         assert_eq!(ranges(&(line(1) + &line(2))).1, ["coarse-times"]);
     }
 

@@ -145,7 +145,8 @@ impl Growing {
         }
         for table in tables::ALL.iter().copied().filter(|t| t.role == Role::Defining) {
             let of_table = |f: &&FrameInfo| f.table == table.id && !f.is_repeat();
-            let wanted = self.reader.frames().iter().filter(of_table).filter_map(|f| listener.frame(table, f)).count();
+            let wanted =
+                self.reader.frames().iter().filter(of_table).filter_map(|f| listener.frame(table, f)).count();
             if wanted > 0 {
                 let (batches, problems) = self.reader.definition_batches(table);
                 batches.iter().for_each(|batch| listener.rows(batch));

@@ -65,8 +65,10 @@ pub fn traces(pid: u32) -> Result<Found> {
         match open_files(&folder) {
             Ok(files) => found.traces.extend(files.iter().filter_map(trace_of)),
             Err(error) if member == pid && error.kind() == io::ErrorKind::PermissionDenied => {
-                return Err(Error::new(format!("process {pid} belongs to another user: what it holds open cannot be seen"))
-                    .remedy("run as that user or as root, or name the trace or its folder"));
+                return Err(Error::new(format!(
+                    "process {pid} belongs to another user: what it holds open cannot be seen"
+                ))
+                .remedy("run as that user or as root, or name the trace or its folder"));
             }
             Err(_) => {}
         }
@@ -76,8 +78,10 @@ pub fn traces(pid: u32) -> Result<Found> {
         }
     }
     if found.traces.is_empty() && !found.is_recorded {
-        return Err(Error::new(format!("process {pid} is not recorded by gpuprof: neither it nor a child of it holds a trace open"))
-            .remedy("start it with `gpuprof record -- PROGRAM`, or name a trace"));
+        return Err(Error::new(format!(
+            "process {pid} is not recorded by gpuprof: neither it nor a child of it holds a trace open"
+        ))
+        .remedy("start it with `gpuprof record -- PROGRAM`, or name a trace"));
     }
     Ok(found)
 }
@@ -93,7 +97,8 @@ fn family(pid: u32) -> BTreeSet<u32> {
         let Some(child) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
         let stat = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
         // The name stands in brackets and may hold anything; behind it come the state and the parent.
-        let parent = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse::<u32>().ok());
+        let parent =
+            stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse::<u32>().ok());
         if let Some(parent) = parent {
             children.entry(parent).or_default().push(child);
         }

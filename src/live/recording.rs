@@ -158,11 +158,17 @@ impl Recording {
         }
         match self.current.name() {
             Name::Replaced if self.segments.is_empty() => {
-                self.remark(format!("{}: another file has taken its name; reading that one now", self.path.display()));
+                self.remark(format!(
+                    "{}: another file has taken its name; reading that one now",
+                    self.path.display()
+                ));
                 self.reopen(listener);
             }
             Name::Gone if self.segments.is_empty() => {
-                self.remark(format!("{}: the file was removed; what is shown is what was in it", self.path.display()));
+                self.remark(format!(
+                    "{}: the file was removed; what is shown is what was in it",
+                    self.path.display()
+                ));
             }
             _ => {}
         }

@@ -52,8 +52,7 @@ fn head(screen: &Screen) -> Line<'static> {
     let live = screen.processes.iter().filter(|process| process.state == "live").count();
     let count = screen.processes.len();
     let processes = if count == 1 { "process" } else { "processes" };
-    let text =
-        format!("gpuprof top   last {}   {count} {processes}, {live} live", time(screen.window_ns as f64));
+    let text = format!("gpuprof top   last {}   {count} {processes}, {live} live", time(screen.window_ns as f64));
     let mut spans = vec![Span::styled(text, bold())];
     if screen.paused {
         spans.push(Span::styled("   paused", yellow()));
@@ -63,7 +62,10 @@ fn head(screen: &Screen) -> Line<'static> {
 
 /// One line per process, as many as there is room for, the selected one among them.
 fn processes(screen: &Screen, room: usize) -> Vec<Line<'static>> {
-    let heading = format!("  {:>8} {:>5} {:>10} {:>6} {:>9} {:>9} {:>6}  program", "pid", "rank", "state", "busy", "launch/s", "record/s", "lost");
+    let heading = format!(
+        "  {:>8} {:>5} {:>10} {:>6} {:>9} {:>9} {:>6}  program",
+        "pid", "rank", "state", "busy", "launch/s", "record/s", "lost"
+    );
     let shown = room.saturating_sub(1).max(1);
     let selected = screen.selected.min(screen.processes.len().saturating_sub(1));
     let first = (selected + 1).saturating_sub(shown);

@@ -86,10 +86,12 @@ impl Lines<'_> {
     fn process(&mut self, process: &Process) {
         // The figures of the JSON object, in its order: what is added there is here too.
         let Ok(Value::Object(object)) = serde_json::to_value(process) else { return };
-        let is_figure = |(key, value): &(&String, &Value)| value.is_number() && !matches!(key.as_str(), "pid" | "rank");
+        let is_figure =
+            |(key, value): &(&String, &Value)| value.is_number() && !matches!(key.as_str(), "pid" | "rank");
         let figures: Vec<(String, Value)> =
             object.iter().filter(is_figure).map(|(key, value)| (key.clone(), value.clone())).collect();
-        let figures: Vec<(&str, Value)> = figures.iter().map(|(key, value)| (key.as_str(), value.clone())).collect();
+        let figures: Vec<(&str, Value)> =
+            figures.iter().map(|(key, value)| (key.as_str(), value.clone())).collect();
         self.all(None, "", &figures);
     }
 }

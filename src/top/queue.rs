@@ -67,7 +67,9 @@ impl Queue {
 
     fn call_of(&self, correlation: u64) -> Option<i64> {
         let place = (correlation as usize).checked_rem(self.launches.len())?;
-        Some(self.launches[place]).filter(|launch| launch.0 == correlation && correlation != 0).map(|launch| launch.1)
+        Some(self.launches[place])
+            .filter(|launch| launch.0 == correlation && correlation != 0)
+            .map(|launch| launch.1)
     }
 
     /// How a piece of work waited; `None` while its launch is not known.

@@ -135,7 +135,9 @@ pub fn lines(request: &Request, format: Format, out: &mut dyn Write) -> Result<(
             return Ok(());
         }
         let left = request.limit.map_or(request.interval, |limit| limit.saturating_sub(meter.begun.elapsed()));
-        std::thread::sleep(request.interval.saturating_sub(begun.elapsed()).min(left.max(Duration::from_millis(1))));
+        std::thread::sleep(
+            request.interval.saturating_sub(begun.elapsed()).min(left.max(Duration::from_millis(1))),
+        );
     }
 }
 

@@ -208,7 +208,8 @@ impl State {
             let is_launch = self.names.launches(names[i])
                 && correlations.get(i).is_none_or(|&correlation| self.queue.launch(correlation, start_ns));
             if let Some(bin) = self.bins.bin(self.bins.number(start_ns)) {
-                let failed = results.is_some_and(|r| !r.is_null(i) && matches!(&r.values, Values::U32(v) if v[i] != 0));
+                let failed =
+                    results.is_some_and(|r| !r.is_null(i) && matches!(&r.values, Values::U32(v) if v[i] != 0));
                 bin.counts.records += 1;
                 bin.counts.calls += 1;
                 bin.counts.failed += u64::from(failed);

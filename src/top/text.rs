@@ -32,7 +32,11 @@ fn one(out: &mut String, process: &Process, most: usize) {
         let _ = writeln!(out, "  no kernel started in the last {}", time(process.window_ns as f64));
         return;
     }
-    let _ = writeln!(out, "  {:>7}  {:>9}  {:>7}  {:>9}  {:>9}  {:>3}  kernel", "window", "total", "count", "mean", "max", "GPU");
+    let _ = writeln!(
+        out,
+        "  {:>7}  {:>9}  {:>7}  {:>9}  {:>9}  {:>3}  kernel",
+        "window", "total", "count", "mean", "max", "GPU"
+    );
     for kernel in process.kernels.iter().take(most) {
         let _ = writeln!(
             out,

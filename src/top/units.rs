@@ -62,9 +62,15 @@ mod tests {
 
     #[test]
     fn numbers_keep_two_or_three_digits() {
-        assert_eq!([0.0, 7.0, 7.25, 812.4, 999.6, 1_234.0, 34e6].map(scaled), ["0", "7", "7.2", "812", "1.0k", "1.2k", "34M"]);
+        assert_eq!(
+            [0.0, 7.0, 7.25, 812.4, 999.6, 1_234.0, 34e6].map(scaled),
+            ["0", "7", "7.2", "812", "1.0k", "1.2k", "34M"]
+        );
         assert_eq!([12.0, 1.26e9, 999_999.0].map(bytes), ["12 B", "1.3 GB", "1.0 MB"]);
-        assert_eq!([0.0, 999.0, 1_500.0, 12e6, 3e9, 75e9].map(time), ["0 ns", "999 ns", "1.5 µs", "12 ms", "3.0 s", "75 s"]);
+        assert_eq!(
+            [0.0, 999.0, 1_500.0, 12e6, 3e9, 75e9].map(time),
+            ["0 ns", "999 ns", "1.5 µs", "12 ms", "3.0 s", "75 s"]
+        );
         assert_eq!(percent(0.9961), "99.6%");
         assert_eq!((cut("kernel", 4), cut("abc", 3), cut("abc", 0)), ("ker…".into(), "abc".into(), String::new()));
     }

@@ -178,14 +178,21 @@ pub fn process(
     bytes_per_s: Option<f64>,
 ) -> Process {
     let fate = recording.fate();
-    let silent_ns = now.duration_since(recording.grew()).map_or(0, |d| i64::try_from(d.as_nanos()).unwrap_or(i64::MAX));
+    let silent_ns =
+        now.duration_since(recording.grew()).map_or(0, |d| i64::try_from(d.as_nanos()).unwrap_or(i64::MAX));
     let window = window(state, fate, silent_ns, length_ns);
     let length_ns = window.map_or(0, |w| w.to_ns.saturating_sub(w.from_ns));
     let sums = window.map(|w| Sums::of(state, w)).unwrap_or_default();
     let per_s = |count: u64| if length_ns > 0 { count as f64 * 1e9 / length_ns as f64 } else { 0.0 };
     let text = |key: &str| state.process.get(key).and_then(Value::as_str).map(str::to_owned);
-    let argv: Vec<&str> =
-        state.process.get("argv").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    let argv: Vec<&str> = state
+        .process
+        .get("argv")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
     let offset_ns = state.unix_offset_ns();
     let unix = |time_ns: Option<i64>| time_ns.zip(offset_ns).map(|(time, offset)| time.saturating_add(offset));
     let now_unix_ns = now.duration_since(UNIX_EPOCH).ok().and_then(|d| i64::try_from(d.as_nanos()).ok());
@@ -284,9 +291,14 @@ impl Sums {
         let device = |known: &super::state::Device| {
             let of_device = |key: &(u32, u32)| key.0 == known.device;
             let kernels = self.kernels.iter().filter(|(key, _)| of_device(key)).map(|(_, kernels)| kernels);
-            let (count, total_ns) = kernels.fold((0, 0u64), |(n, ns), k| (n + k.count, ns.saturating_add(k.total_ns)));
-            let mut copies: Vec<(u32, Copies)> =
-                self.copies.iter().filter(|(key, _)| of_device(key)).map(|(key, copies)| (key.1, *copies)).collect();
+            let (count, total_ns) =
+                kernels.fold((0, 0u64), |(n, ns), k| (n + k.count, ns.saturating_add(k.total_ns)));
+            let mut copies: Vec<(u32, Copies)> = self
+                .copies
+                .iter()
+                .filter(|(key, _)| of_device(key))
+                .map(|(key, copies)| (key.1, *copies))
+                .collect();
             copies.sort_unstable_by_key(|(kind, _)| *kind);
             let copies = copies.into_iter().map(|(kind, copies)| Transfers {
                 direction: codes::word(codes::MEMCPY_KIND, kind).map_or_else(|| kind.to_string(), str::to_owned),

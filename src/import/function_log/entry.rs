@@ -111,7 +111,8 @@ fn of_object(object: &Map<String, Value>, options: Options) -> Reading {
         Stamp::Start => stamp_ns.checked_add(length_ns).map(|end_ns| (stamp_ns, end_ns)),
     };
     let Some((start_ns, end_ns)) = bounds else { return Reading::Undated };
-    let pid = ["pid", "process", "process_id"].iter().find_map(|key| u32::try_from(object.get(*key)?.as_u64()?).ok());
+    let pid =
+        ["pid", "process", "process_id"].iter().find_map(|key| u32::try_from(object.get(*key)?.as_u64()?).ok());
     let thread = ["tid", "thread_id", "thread", "thread_name"].iter().find_map(|key| match object.get(*key)? {
         Value::Number(number) => Some(match number.as_u64().and_then(|n| u32::try_from(n).ok()) {
             Some(tid) => Thread::Number(tid),
@@ -127,9 +128,10 @@ fn of_object(object: &Map<String, Value>, options: Options) -> Reading {
 /// A duration in nanoseconds: seconds unless the key says otherwise.
 fn length(object: &Map<String, Value>, key: &str) -> Option<i64> {
     let in_unit = |value: &Value, scale: i32| number(value, scale).filter(|ns| *ns >= 0);
-    object.get(key).and_then(|value| in_unit(value, 9)).or_else(|| {
-        UNITS.iter().find_map(|(unit, scale)| in_unit(object.get(&format!("{key}{unit}"))?, *scale))
-    })
+    object
+        .get(key)
+        .and_then(|value| in_unit(value, 9))
+        .or_else(|| UNITS.iter().find_map(|(unit, scale)| in_unit(object.get(&format!("{key}{unit}"))?, *scale)))
 }
 
 /// A moment in Unix nanoseconds.
@@ -185,8 +187,16 @@ mod tests {
             (r#""execution_time": 1.5, "timestamp": 100.25"#, 98 * s + s / 4 * 3, 100 * s + s / 4),
             (r#""execution_time_ms": 250, "timestamp": 100"#, 100 * s - s / 4, 100 * s),
             (r#""duration_us": 2, "ts": 1640995200000"#, 1_640_995_200 * s - 2_000, 1_640_995_200 * s),
-            (r#""elapsed_ns": 7, "timestamp_us": 1640995200000001"#, 1_640_995_200 * s + 993, 1_640_995_200 * s + 1_000),
-            (r#""elapsed": 1, "start_time": 1640995200.000001"#, 1_640_995_200 * s + 1_000, 1_640_995_201 * s + 1_000),
+            (
+                r#""elapsed_ns": 7, "timestamp_us": 1640995200000001"#,
+                1_640_995_200 * s + 993,
+                1_640_995_200 * s + 1_000,
+            ),
+            (
+                r#""elapsed": 1, "start_time": 1640995200.000001"#,
+                1_640_995_200 * s + 1_000,
+                1_640_995_201 * s + 1_000,
+            ),
             (r#""elapsed": 1, "timestamp": "2022-01-01T00:00:00Z""#, 1_640_995_199 * s, 1_640_995_200 * s),
             (r#""elapsed": 0, "timestamp": "1640995200.5""#, 1_640_995_200 * s + s / 2, 1_640_995_200 * s + s / 2),
         ] {

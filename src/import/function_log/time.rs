@@ -148,7 +148,9 @@ mod tests {
             assert_eq!(parse(text, Zone::Utc), Some(expected), "{text}");
         }
         assert_eq!(parse("2022-01-01T00:00:00", Zone::Ahead(3_600)), Some(new_year - 3_600 * s));
-        for bad in ["", "2022-01-01", "2022-13-01T00:00:00", "2022-01-01T25:00:00", "1640995200.0", "2022-01-01Tnoon"] {
+        for bad in
+            ["", "2022-01-01", "2022-13-01T00:00:00", "2022-01-01T25:00:00", "1640995200.0", "2022-01-01Tnoon"]
+        {
             assert_eq!(parse(bad, Zone::Utc), None, "{bad}");
         }
     }
@@ -169,7 +171,13 @@ mod tests {
     #[test]
     fn zones_are_read() {
         let zone = |text: &str| text.parse::<Zone>().ok();
-        assert_eq!([zone("local"), zone("utc"), zone("+01:00")], [Some(Zone::Local), Some(Zone::Utc), Some(Zone::Ahead(3_600))]);
-        assert_eq!([zone("-0530"), zone("CET"), zone("+1"), zone("")], [Some(Zone::Ahead(-19_800)), None, None, None]);
+        assert_eq!(
+            [zone("local"), zone("utc"), zone("+01:00")],
+            [Some(Zone::Local), Some(Zone::Utc), Some(Zone::Ahead(3_600))]
+        );
+        assert_eq!(
+            [zone("-0530"), zone("CET"), zone("+1"), zone("")],
+            [Some(Zone::Ahead(-19_800)), None, None, None]
+        );
     }
 }
