@@ -21,7 +21,7 @@ fn with_prefix(value: f64, space: &str) -> String {
         value /= 1e3;
         prefix = next;
     }
-    let decimals = usize::from(value < 9.95 && value.fract() != 0.0);
+    let decimals = usize::from(value < 9.95 && (!prefix.is_empty() || value.fract() != 0.0));
     format!("{value:.decimals$}{space}{prefix}")
 }
 
