@@ -247,6 +247,12 @@ def forward(depth):
 fill()
 with marks.span("step", color="green", payload=7):
     assert forward(1) == "bottom"
+marks.mark("done")
+try:
+    with marks.span("fails"):
+        raise ValueError("mine")
+except ValueError:
+    pass
 with marks.gate() as opened:
     fill()
     fill()
@@ -255,12 +261,6 @@ with marks.gate() as opened:
         loader.mark("read", color="#102030")
     assert cuda.cuCtxSynchronize() == 0
 fill()
-marks.mark("done")
-try:
-    with marks.span("fails"):
-        raise ValueError("mine")
-except ValueError:
-    pass
 print(json.dumps({"before": before, "opened": opened, "listening": marks.listening()}))
 "##;
 
@@ -322,6 +322,16 @@ fn the_python_helper_harms_nobody_where_nobody_listens() {
     assert!(ended.traces().is_empty());
     let ended = marks(&sim).env("NVTX_INJECTION64_PATH", "/nowhere/tool.so").run();
     assert_eq!(ended.code(), Some(0), "{}{}", ended.stdout, ended.stderr);
+}
+
+#[test]
+fn no_sum_of_a_log_wraps_at_32_bits() {
+    let folder = TempFolder::new("functions-large");
+    let line = |end: i64| format!("{{\"function\":\"train\",\"elapsed\":100.5,\"ts\":{end}.25}}\n");
+    let log = folder.argument("f.log", (line(1_640_995_300) + &line(1_640_995_500)).as_bytes());
+    let rows = view(&["--view", "functions", &log], "functions");
+    assert_eq!((&rows[0]["Total Time (ns)"], &rows[0]["Self Time (ns)"]), (&(201 * S).into(), &(201 * S).into()));
+    assert_eq!(rows[0]["Max (ns)"], 100 * S + S / 2);
 }
 
 /// Ranges of NVTX are no function log.

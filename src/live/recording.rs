@@ -230,6 +230,10 @@ impl Recording {
             return;
         }
         self.looked = Some(Instant::now());
+        if self.process.is_none() {
+            // It was opened before its first frame was written.
+            self.process = Growing::open(self.current.path()).ok().flatten().and_then(|file| file.process());
+        }
         let silent = self.grew.elapsed().unwrap_or_default();
         self.fate = match self.process.as_ref().map_or(Program::Unknown, |p| program(p, self.current.identity())) {
             Program::Runs => Fate::Live,
