@@ -112,7 +112,8 @@ fn text_and_csv_say_the_same_as_json() {
     let device = kernel["device"].to_string();
     assert_eq!(figure(&device, "plain_kernel", "kernel_total_ns"), kernel["total_ns"].to_string());
     let text = common::gpuprof(&["top", "--once", "--top", "2", &path]).stdout;
-    for word in ["train.py, pid 1, rank 3", "closed", "GPU 0", "NVIDIA H100", "launches/s", "axpy", "… and 4 more"]
+    for word in
+        ["train.py, pid 1, rank 3", "closed", "GPU 0", "NVIDIA H100", "launches/s", "  copy\n", "… and 4 more"]
     {
         assert!(text.contains(word), "{word} in {text}");
     }

@@ -2,7 +2,9 @@
 
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
-use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use ratatui::crossterm::terminal::{
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
 use ratatui::crossterm::{cursor, execute};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 use std::io::{self, Stdout, stdout};
@@ -57,7 +59,10 @@ impl Held {
         leave();
         signal_hook::low_level::emulate_default_handler(SIGTSTP)?;
         enter()?;
-        self.terminal.clear()
+        // A new one knows that nothing is on the screen. (`clear` of the old one asks the terminal where its cursor is, and
+        // fails where none answers.)
+        self.terminal = Terminal::new(CrosstermBackend::new(stdout()))?;
+        Ok(())
     }
 }
 
@@ -85,7 +90,7 @@ pub fn end_by(signal: i32) {
 fn enter() -> io::Result<()> {
     enable_raw_mode()?;
     IS_SCREEN.store(true, Ordering::Relaxed);
-    execute!(stdout(), EnterAlternateScreen, cursor::Hide).inspect_err(|_| leave())
+    execute!(stdout(), EnterAlternateScreen, Clear(ClearType::All), cursor::Hide).inspect_err(|_| leave())
 }
 
 /// Gives the terminal back. It may be gone, so nobody is told of failures.
