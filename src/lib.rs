@@ -16,7 +16,8 @@
 //!    reports ([`report::VIEWS`]), which [`render`] writes as text, CSV, TSV, JSON or Markdown.
 //!    [`export`] writes all rows for other tools, one format per file, in one order of time
 //!    ([`trace::ordered`]); [`timeline`] draws them as a page, from a server or as a picture; [`query`] answers SQL.
-//! 5. **Asking.** [`cli`] has one file per subcommand; only `main` exits.
+//! 5. **Watching.** [`live`] follows traces that are still written, [`top`] shows their last seconds.
+//! 6. **Asking.** [`cli`] has one file per subcommand; only `main` exits.
 //!
 //! Times are integer nanoseconds from the file to the last digit printed. Whatever is partial is said: readers
 //! leave [`trace::sink::Note`]s, which every command prints before its answer.
@@ -34,10 +35,12 @@ pub mod error;
 pub mod export;
 pub mod import;
 pub mod launch;
+pub mod live;
 pub mod query;
 pub mod render;
 pub mod report;
 pub mod timeline;
+pub mod top;
 pub mod trace;
 
 /// Compiles the examples of `docs/extending.md`, so that they stay true.

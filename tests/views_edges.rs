@@ -389,6 +389,8 @@ const LARGE: &[(&str, &str, f64)] = &[
     ("nvtx_gpu_proj_sum", "Total Proj Time (ns)", 44e9),
     ("nvtx_gpu_proj_trace", "Projected Duration (ns)", 44e9),
     ("nvtx_kern_sum", "Total Time (ns)", 30e9),
+    // Needs a log: tests/functions.rs.
+    ("functions", "Total Time (ns)", 0.0),
     ("openacc_sum", "Total Time (ns)", 10e9),
     ("openmp_sum", "Total Time (ns)", 10e9),
     ("um_sum", "GPU Page Faults", 6e9),

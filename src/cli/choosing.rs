@@ -3,9 +3,13 @@
 use super::times::When;
 use crate::analysis::labels::Labels;
 use crate::error::{Error, Result};
+use crate::import::function_log::{Options, Stamp, Zone};
 use crate::trace::frames::Frames;
+use crate::trace::function_logs::FunctionLogs;
 use crate::trace::select::{Filter, Selection};
+use crate::trace::sink::Need;
 use regex::Regex;
+use std::path::{Path, PathBuf};
 
 /// How several traces share a time line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -43,9 +47,78 @@ pub struct Choosing {
     /// NAME or DOMAIN:NAME
     #[arg(long, value_name = "NAME")]
     range: Option<String>,
+
+    #[command(flatten)]
+    events: Events,
+}
+
+/// Logs that the program kept of itself.
+#[derive(clap::Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Joining function logs")]
+pub struct Events {
+    /// Join a log of function calls as ranges: a JSON object a line with function, execution_time and timestamp,
+    /// whatever stands before it. May be given several times; without a trace, the logs alone
+    #[arg(long, value_name = "FILE")]
+    events: Vec<PathBuf>,
+
+    /// What a timestamp in such a log is: the end of the call, or its start
+    #[arg(long, value_name = "END", default_value = "end", requires = "events")]
+    events_time: Stamp,
+
+    /// Zone of times in such a log that name none: local, utc or +HH:MM
+    #[arg(long, value_name = "ZONE", default_value = "local", requires = "events")]
+    events_zone: Zone,
+}
+
+impl Events {
+    /// Whether there are logs.
+    pub fn any(&self) -> bool {
+        !self.events.is_empty()
+    }
+
+    /// Opens traces and joins the logs to them.
+    ///
+    /// # Errors
+    /// Paths that hold no trace, a log that cannot be used.
+    pub fn open(&self, paths: &[PathBuf], need: &Need) -> Result<Frames> {
+        let options = Options { stamp: self.events_time, zone: self.events_zone };
+        Frames::open_with(paths, need, &FunctionLogs { paths: self.events.clone(), options })
+    }
+
+    /// The traces that are meant: those named; none beside logs; else the newest here.
+    ///
+    /// # Errors
+    /// There is none here.
+    pub fn paths(&self, named: &[PathBuf]) -> Result<Vec<PathBuf>> {
+        match named.is_empty() && !self.any() {
+            true => Ok(vec![super::newest::trace_here()?]),
+            false => Ok(named.to_vec()),
+        }
+    }
 }
 
 impl Choosing {
+    /// The file that output is named after: the first trace, or without one the first log.
+    pub fn first<'a>(&'a self, paths: &'a [PathBuf]) -> &'a Path {
+        paths.first().or(self.events.events.first()).map_or(Path::new("trace"), PathBuf::as_path)
+    }
+
+    /// As [`Events::open`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn open(&self, paths: &[PathBuf], need: &Need) -> Result<Frames> {
+        self.events.open(paths, need)
+    }
+
+    /// As [`Events::paths`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn paths(&self, named: &[PathBuf]) -> Result<Vec<PathBuf>> {
+        self.events.paths(named)
+    }
+
     /// The selection, without the times: those need the traces' start.
     ///
     /// # Errors

@@ -2,7 +2,6 @@
 
 use super::choosing::Choosing;
 use super::export::Job;
-use super::newest;
 use crate::demangle::Demangling;
 use crate::error::{Error, Result};
 use crate::export::{self, Options};
@@ -57,7 +56,7 @@ pub struct Args {
 /// # Errors
 /// Contradicting options, paths that hold no trace, an output that cannot be written.
 pub fn run(args: &Args) -> Result<()> {
-    let paths = if args.paths.is_empty() { vec![newest::trace_here()?] } else { args.paths.clone() };
+    let paths = args.choosing.paths(&args.paths)?;
     let files = crate::trace::inputs::expand(&paths)?;
     if args.merge && files.len() < 2 {
         return Err(Error::new("--merge: there is one trace only").remedy("name the others too, or leave it out"));
@@ -80,8 +79,9 @@ pub fn run(args: &Args) -> Result<()> {
     }
     let output = args.output.clone().or_else(|| {
         // The default name of an export would be the trace itself.
-        let stem = paths[0].file_stem()?.to_string_lossy().into_owned();
-        let is_native = paths[0].extension().is_some_and(|e| e == "gpuprof") || paths[0].is_dir();
+        let first = choosing.first(&paths);
+        let stem = first.file_stem()?.to_string_lossy().into_owned();
+        let is_native = first.extension().is_some_and(|e| e == "gpuprof") || first.is_dir();
         is_native.then(|| PathBuf::from(format!("{stem}-converted.gpuprof")))
     });
     Job {

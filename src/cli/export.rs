@@ -1,7 +1,6 @@
 //! `gpuprof export`: traces in other tools' formats.
 
 use super::choosing::Choosing;
-use super::newest;
 use super::progress::Progress;
 use super::report::say;
 use super::times::Length;
@@ -11,7 +10,6 @@ use crate::demangle::Demangling;
 use crate::error::{Error, Result};
 use crate::export::destination::Pending;
 use crate::export::{self, Context, Exporter, Options, Shape};
-use crate::trace::frames::Frames;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -85,7 +83,7 @@ pub fn run(args: &Args) -> Result<()> {
     let job = Job {
         exporter,
         options: options(args, exporter)?,
-        paths: if args.paths.is_empty() { vec![newest::trace_here()?] } else { args.paths.clone() },
+        paths: args.choosing.paths(&args.paths)?,
         output: args.output.clone(),
         choosing: &args.choosing,
         min_duration: args.min_duration,
@@ -120,7 +118,7 @@ impl Job<'_> {
         let exporter = self.exporter;
         let need = (exporter.need)();
         let progress = Progress::new(self.quiet, "reading");
-        let mut frames = Frames::open(&self.paths, &need)?;
+        let mut frames = self.choosing.open(&self.paths, &need)?;
         self.choosing.align(&mut frames, true)?;
         let labels = Labels::new(&frames, self.demangling);
         let mut selection = self.choosing.selection()?;
@@ -130,7 +128,7 @@ impl Job<'_> {
         let shape = exporter.shape.of_processes(frames.processes.len());
         let output = match &self.output {
             Some(output) => output.clone(),
-            None => default_output(&self.paths[0], exporter, shape, self.options.gzip),
+            None => default_output(self.choosing.first(&self.paths), exporter, shape, self.options.gzip),
         };
         let (pending, mut destination) = Pending::open(&output, shape, self.force)?;
         let rows = need.tables.iter().map(|table| frames.rows(table)).sum();

@@ -14,6 +14,7 @@ pub mod record;
 pub mod report;
 pub mod timeline;
 mod times;
+pub mod top;
 
 use crate::error::Result;
 use crate::launch::supervise::Ended;
@@ -47,6 +48,8 @@ enum Command {
     Timeline(timeline::Args),
     /// Ask traces in SQL
     Query(query::Args),
+    /// Show what programs do on the GPU right now, by the traces they write
+    Top(top::Args),
     /// Say what a file is, who wrote it, and what is in it
     Info(info::Args),
     /// Find recorded processes that run, and switch, mark or flush them
@@ -70,6 +73,7 @@ pub fn run(cli: Cli) -> Result<Ended> {
         Command::Convert(args) => convert::run(&args),
         Command::Timeline(args) => timeline::run(&args),
         Command::Query(args) => query::run(args),
+        Command::Top(args) => top::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Ctl(args) => ctl::run(&args),
         Command::Doctor(args) => doctor::run(args),

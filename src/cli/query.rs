@@ -4,7 +4,7 @@ mod commands;
 mod completion;
 mod prompt;
 
-use super::newest;
+use super::choosing::Events;
 use super::progress::Progress;
 use super::report::say;
 use crate::error::{Error, Result};
@@ -49,6 +49,9 @@ pub struct Args {
     /// Show how the query would be answered, and do not answer it
     #[arg(long)]
     explain: bool,
+
+    #[command(flatten)]
+    events: Events,
 }
 
 /// Runs `query`.
@@ -63,7 +66,7 @@ pub fn run(args: Args) -> Result<()> {
     let from_terminal = io::stdin().is_terminal();
     if queries.is_empty() {
         if from_terminal && io::stdout().is_terminal() && args.output.is_none() && !args.explain {
-            return prompt::run(&traces(paths)?, args.format);
+            return prompt::run(&args.events, &args.events.paths(&paths)?, args.format);
         }
         if from_terminal {
             return Err(Error::new("no query given").remedy("give SQL that begins with SELECT or WITH, or @FILE"));
@@ -86,9 +89,9 @@ pub fn run(args: Args) -> Result<()> {
     }
     // What is wrong with the query is said before traces are opened, which may take long.
     let need = session::need(&statements)?;
-    let paths = traces(paths)?;
+    let paths = args.events.paths(&paths)?;
     let progress = Progress::new(false, "reading");
-    let session = Session::open(&paths, &need)?;
+    let session = Session::new(args.events.open(&paths, &need)?);
     if args.explain {
         let plans = statements.iter().map(|sql| session.explain(sql)).collect::<Result<Vec<_>>>()?;
         progress.finish();
@@ -108,10 +111,6 @@ pub fn run(args: Args) -> Result<()> {
         true => Err(Error::nothing("the query gives no rows")),
         false => Ok(()),
     }
-}
-
-fn traces(paths: Vec<PathBuf>) -> Result<Vec<PathBuf>> {
-    if paths.is_empty() { Ok(vec![newest::trace_here()?]) } else { Ok(paths) }
 }
 
 /// Which arguments are traces and which are queries. What exists is a trace, whatever it is called.

@@ -146,10 +146,11 @@ const FOLLOW_INTERVAL: Duration = Duration::from_millis(500);
 /// # Errors
 /// Contradicting options, paths that hold no trace, an output that cannot be written.
 pub fn run(args: Args) -> Result<()> {
-    let paths = if args.paths.is_empty() { vec![newest::trace_here()?] } else { args.paths.clone() };
+    let paths = args.choosing.paths(&args.paths)?;
     let plan = Plan::new(&args)?;
     let log_file = args.nvprof.log_file.as_deref().map(log_file_name).transpose()?;
-    if !args.follow {
+    // Logs alone are read once.
+    if !args.follow || paths.is_empty() {
         return plan.print(&paths, || output(log_file.as_deref())).map(drop);
     }
     inputs::expand(&paths)?;
@@ -296,11 +297,11 @@ impl<'a> Plan<'a> {
     /// Prints to what `output` opens once the traces are open: what cannot be read must not cost an older log file.
     fn print(&self, paths: &[PathBuf], output: impl FnOnce() -> Result<Box<dyn Write>>) -> Result<Still> {
         let progress = Progress::new(self.args.quiet || self.args.follow, "reading");
-        let mut frames = Frames::open(paths, &self.need(false)?)?;
+        let mut frames = self.args.choosing.open(paths, &self.need(false)?)?;
         let with_nvtx = self.views.is_empty() && matches!(self.what, What::Summary { gpu: true, api: true, .. });
         if with_nvtx && frames.natives().is_empty() && frames.rows(&tables::RANGE) > 0 {
             // Ranges are rare; only where there are some is it worth reading which call launched which kernel.
-            frames = Frames::open(paths, &self.need(true)?)?;
+            frames = self.args.choosing.open(paths, &self.need(true)?)?;
         }
         let lists = matches!(self.what, What::Trace { .. } | What::OpenaccTrace);
         let view_lists = self.views.iter().any(|(view, _)| view.name().ends_with("_trace"));

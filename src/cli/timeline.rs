@@ -1,7 +1,6 @@
 //! `gpuprof timeline`: what happened when, as a page for a browser.
 
 use super::choosing::Choosing;
-use super::newest;
 use super::progress::Progress;
 use crate::analysis::labels::Labels;
 use crate::demangle::Demangling;
@@ -11,7 +10,6 @@ use crate::export::destination::Pending;
 use crate::timeline::picture;
 use crate::timeline::serve::Server;
 use crate::timeline::{Timeline, need};
-use crate::trace::frames::Frames;
 use std::io::{self, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
@@ -83,14 +81,14 @@ struct PictureArgs {
 /// # Errors
 /// Paths that hold no trace, nothing to show, a page that would be too large, an output that cannot be written.
 pub fn run(args: &Args) -> Result<()> {
-    let paths = if args.paths.is_empty() { vec![newest::trace_here()?] } else { args.paths.clone() };
+    let paths = args.choosing.paths(&args.paths)?;
     if let Some(format) = args.format.picture() {
         return draw(args, &paths, format);
     }
     // A port that is taken is better known before minutes of reading.
     let server = if args.serve { Some(Server::bind(args.port)?) } else { None };
     let progress = Progress::new(args.quiet, "reading");
-    let mut frames = Frames::open(&paths, &need())?;
+    let mut frames = args.choosing.open(&paths, &need())?;
     args.choosing.align(&mut frames, true)?;
     let labels = Labels::new(&frames, args.demangling);
     let filter = args.choosing.filter(args.choosing.selection()?, &labels)?;
@@ -113,7 +111,7 @@ pub fn run(args: &Args) -> Result<()> {
         return server.run(&timeline);
     }
     let page = timeline.page()?;
-    let output = args.output.clone().unwrap_or_else(|| default_output(&paths[0], "html"));
+    let output = args.output.clone().unwrap_or_else(|| default_output(args.choosing.first(&paths), "html"));
     let (pending, mut destination) = Pending::open(&output, Shape::Stream, false)?;
     destination.stream()?.write_all(page.as_bytes()).map_err(|e| Error::output(&e))?;
     pending.finish(destination)?;
@@ -137,14 +135,14 @@ impl Format {
 /// Writes a picture; text goes to the standard output unless it is told otherwise.
 fn draw(args: &Args, paths: &[PathBuf], format: picture::Format) -> Result<()> {
     let progress = Progress::new(args.quiet, "reading");
-    let mut frames = Frames::open(paths, &picture::need())?;
+    let mut frames = args.choosing.open(paths, &picture::need())?;
     args.choosing.align(&mut frames, true)?;
     let labels = Labels::new(&frames, args.demangling);
     let filter = args.choosing.filter(args.choosing.selection()?, &labels)?;
     let output = args.output.clone().unwrap_or_else(|| match format {
         picture::Format::Text => PathBuf::from("-"),
-        picture::Format::Svg => default_output(&paths[0], "svg"),
-        picture::Format::Png => default_output(&paths[0], "png"),
+        picture::Format::Svg => default_output(args.choosing.first(paths), "svg"),
+        picture::Format::Png => default_output(args.choosing.first(paths), "png"),
     });
     let on_terminal = output == Path::new("-") && io::stdout().is_terminal();
     let options = picture::Options {

@@ -13,7 +13,7 @@ pub enum When {
     OnTheWall(i64),
 }
 
-/// A length of time: `10us`, `1.5ms`, or plain nanoseconds.
+/// A length of time: `10us`, `1.5ms`, `2min`, `1h`, or plain nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Length(pub i64);
 
@@ -21,11 +21,19 @@ impl std::str::FromStr for Length {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Length> {
+        let longer = [("min", 60), ("h", 3_600)];
+        let long = longer.iter().find_map(|(unit, seconds)| Some((text.strip_suffix(unit)?, *seconds)));
+        if let Some((number, seconds)) = long
+            && let Some(ns) = decimal_ns(number, 9).and_then(|ns| ns.checked_mul(seconds)).filter(|&ns| ns >= 0)
+        {
+            return Ok(Length(ns));
+        }
         let units = [("ns", 0), ("us", 3), ("ms", 6), ("s", 9)];
         let unit = units.iter().find_map(|(unit, digits)| Some((text.strip_suffix(unit)?, *digits)));
         let (number, digits) = unit.unwrap_or((text, 0));
         decimal_ns(number, digits).filter(|&ns| ns >= 0).map(Length).ok_or_else(|| {
-            Error::new(format!("\"{text}\" is not a length of time")).remedy("write 1.5s, 200ms, 10us or 5ns")
+            Error::new(format!("\"{text}\" is not a length of time"))
+                .remedy("write 1.5s, 200ms, 10us, 5ns, 2min or 1h")
         })
     }
 }
@@ -100,6 +108,19 @@ mod tests {
         assert_eq!(parse("14:05:00.5"), Ok(When::OnTheWall(50_700_500_000_000)));
         for bad in ["", "s", "1.5", "1.5ns", "25:00:00", "1:2", "1e3s", "ten"] {
             assert!(parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn lengths_are_read_exactly() {
+        let parse = |text: &str| text.parse::<Length>().ok().map(|length| length.0);
+        assert_eq!(
+            [parse("10us"), parse("1.5s"), parse("7"), parse("0.5h")],
+            [10_000, 1_500_000_000, 7, 1_800_000_000_000].map(Some)
+        );
+        assert_eq!(parse("2min"), Some(120_000_000_000));
+        for bad in ["", "s", "h", "-1s", "-1min", "1d", "9999999999h", "1.5"] {
+            assert_eq!(parse(bad), None, "{bad}");
         }
     }
 

@@ -31,6 +31,7 @@ pub static IMPORTERS: &[&dyn Importer] = &[
     &speedscope::Speedscope,
     &tensorflow::TensorFlow,
     &chrome_trace::ChromeTrace,
+    &function_log::FunctionLog,
     // Takes JSON that has not said yet what it is, so it stands behind those who know theirs.
     &kineto::Kineto,
     &nvprof_printed::NvprofPrinted,
@@ -118,6 +119,7 @@ pub mod chrome_trace;
 pub mod cprofile;
 pub mod exported;
 pub mod folded;
+pub mod function_log;
 mod json_stream;
 pub mod kineto;
 mod lines;

@@ -173,6 +173,11 @@ impl Frames {
         Ok(())
     }
 
+    /// Adds rows of `table` that no file of the process holds.
+    pub(super) fn keep(&mut self, process: u32, table: &'static TableSpec, frame: DataFrame) {
+        self.parts.push(Part::Kept { process, table, frame });
+    }
+
     /// What to add to times of process `ordinal` to get Unix nanoseconds; 0 if its trace has no epoch.
     pub fn offset_ns(&self, process: u32) -> i64 {
         self.processes.get(process as usize).and_then(|p| p.info.unix_offset_ns).unwrap_or(0)

@@ -8,6 +8,7 @@
 
 pub mod batch;
 pub mod frames;
+pub mod function_logs;
 pub(crate) mod guard;
 pub mod inputs;
 pub mod metrics;

@@ -7,6 +7,7 @@ mod account;
 mod definitions;
 mod error;
 mod file;
+mod follow;
 mod scan;
 mod source;
 
@@ -42,6 +43,8 @@ pub struct TraceReader<S = File> {
     resume_at: u64,
     closed: bool,
     closed_totals: Option<Value>,
+    /// Frames are handed out and not kept; what is missing between them cannot be told.
+    forgets: bool,
 }
 
 impl TraceReader<File> {
@@ -80,6 +83,7 @@ impl<S: Source> TraceReader<S> {
             resume_at: frames_at,
             closed: false,
             closed_totals: None,
+            forgets: false,
         };
         reader.scan(|scan| scan.all(len))?;
         Ok(reader)
@@ -126,7 +130,10 @@ impl<S: Source> TraceReader<S> {
                 Err(_) => self.damage.push(frame_problem(last)),
             }
         }
-        self.problems = account::account(&self.damage, &self.frames, self.closed_totals.as_ref(), self.len);
+        self.problems = match self.forgets {
+            true => self.damage.clone(),
+            false => account::account(&self.damage, &self.frames, self.closed_totals.as_ref(), self.len),
+        };
         Ok(())
     }
 

@@ -200,19 +200,28 @@ fn a_growing_file_is_followed() {
     }
     let len = Arc::new(Mutex::new(frames[0].offset as usize));
     let mut reader = TraceReader::new(Growing(whole.clone(), len.clone())).unwrap();
+    let mut forgetful = TraceReader::new(Growing(whole.clone(), len.clone())).unwrap();
     assert_eq!((reader.frames().len(), reader.is_closed()), (0, false));
     let mut seen = 0;
+    let mut followed = Vec::new();
     for at in (frames[0].offset as usize..=whole.len()).step_by(97).chain([whole.len()]) {
         *len.lock().unwrap() = at;
         seen += reader.refresh().unwrap();
         let expected = frames.iter().filter(|f| f.end() as usize <= at).count();
         assert_eq!((seen, reader.frames().len()), (expected, expected));
         assert_eq!(reader.problems(), []);
+        followed.extend(forgetful.follow().unwrap());
+        assert_eq!(followed.len(), expected);
+        assert_eq!(forgetful.problems(), []);
     }
+    assert_eq!(followed, frames, "followed frame by frame, the same frames in the same order");
+    assert!(forgetful.is_closed() && forgetful.frames().len() <= 8, "{} are kept", forgetful.frames().len());
+    assert_eq!(forgetful.follow().unwrap(), []);
     assert!(reader.is_closed() && reader.closed_totals().is_some());
     assert_eq!((reader.refresh().unwrap(), reader.tail_bytes()), (0, 0));
     *len.lock().unwrap() = 300;
     assert!(reader.refresh().unwrap_err().to_string().contains("something cut or replaced it"));
+    assert!(forgetful.follow().unwrap_err().to_string().contains("something cut or replaced it"));
 }
 
 /// Segments in memory.

@@ -2,6 +2,7 @@
 
 use super::commands::{self, Command};
 use super::completion;
+use crate::cli::choosing::Events;
 use crate::cli::report::say;
 use crate::error::{Error, Result};
 use crate::query::lexer;
@@ -60,8 +61,8 @@ fn history_file() -> Option<PathBuf> {
 ///
 /// # Errors
 /// Paths that hold no trace, a terminal that cannot be read.
-pub fn run(paths: &[PathBuf], format: Format) -> Result<()> {
-    let session = Session::open(paths, &Need::all())?;
+pub fn run(events: &Events, paths: &[PathBuf], format: Format) -> Result<()> {
+    let session = Session::new(events.open(paths, &Need::all())?);
     say(&session.notes());
     let failed = |e: ReadlineError| Error::new(format!("the terminal cannot be read: {e}"));
     let config =

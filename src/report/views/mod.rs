@@ -6,6 +6,7 @@ use crate::trace::sink::Need;
 use trace_format::tables;
 
 mod api;
+mod functions;
 mod gpu;
 mod gpu_trace;
 mod kernel_launches;
@@ -42,6 +43,7 @@ pub static VIEWS: &[&dyn View] = &[
     &ranges_on_gpu::NVTX_GPU_PROJ_SUM,
     &ranges_on_gpu::NVTX_GPU_PROJ_TRACE,
     &ranges_on_gpu::NVTX_KERN_SUM,
+    &functions::FUNCTIONS,
     &regions::OPENACC_SUM,
     &regions::OPENMP_SUM,
     &unified_memory::UM_SUM,
