@@ -306,6 +306,7 @@ fn everything(pid: u32, rank: u32) -> Vec<u8> {
         metric_id: ids[2],
         device: Some(0),
         value,
+        of_pid: Some(pid),
     });
     writer.rows(samples.collect());
     writer.close();

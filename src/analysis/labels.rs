@@ -124,7 +124,8 @@ impl Labels<'_> {
     /// A process as messages call it: `process 4242 (rank 3)`.
     pub fn process(&self, process: u32) -> String {
         let Some(p) = self.frames.processes.get(process as usize) else { return format!("process #{process}") };
-        let pid = p.info.pid.map_or_else(|| format!("process #{process}"), |pid| format!("process {pid}"));
+        let what = if p.info.is_launcher { "launcher" } else { "process" };
+        let pid = p.info.pid.map_or_else(|| format!("{what} #{process}"), |pid| format!("{what} {pid}"));
         match p.info.rank {
             Some(rank) => format!("{pid} (rank {rank})"),
             None => pid,
@@ -135,8 +136,10 @@ impl Labels<'_> {
     /// process too while there is only one.
     pub fn place(&self, place: Place) -> String {
         let mut parts = Vec::new();
-        let one_process =
-            self.frames.processes.len() == 1 && (place.device != Place::ANY || place.stream != Place::ANY);
+        let is_launcher = |p: u32| self.frames.processes.get(p as usize).is_some_and(|p| p.info.is_launcher);
+        let one_process = self.frames.recorded_processes() == 1
+            && !is_launcher(place.process)
+            && (place.device != Place::ANY || place.stream != Place::ANY);
         if place.process != Place::ANY && !one_process {
             parts.push(self.process(place.process));
         }

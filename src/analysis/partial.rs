@@ -95,12 +95,13 @@ pub fn losses(frames: &Frames) -> Result<Vec<Note>> {
 }
 
 fn processes_without_kernels(frames: &Frames) -> Result<Vec<Note>> {
-    let processes = frames.processes.len();
+    let processes = frames.recorded_processes();
     if processes < 2 || frames.rows(&tables::KERNEL) == 0 {
         return Ok(Vec::new());
     }
     let with_kernels = frames.processes_with_rows(&tables::KERNEL);
-    let without: Vec<String> = (0..processes)
+    let without: Vec<String> = (0..frames.processes.len())
+        .filter(|p| !frames.processes[*p].info.is_launcher)
         .filter(|p| !with_kernels.contains(&(*p as u32)))
         .map(|p| frames.processes[p].info.pid.map_or_else(|| format!("#{p}"), |pid| pid.to_string()))
         .collect();

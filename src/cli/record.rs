@@ -4,6 +4,7 @@ mod closing;
 mod flags;
 mod outcome;
 mod place;
+mod samplers;
 
 use crate::error::{Error, Result};
 use crate::launch::environment::{CUDA_INJECTION, Environment, NVTX_INJECTION};
@@ -88,14 +89,28 @@ pub fn run(args: &Args) -> Result<Ended> {
     environment.set("GPUPROF_OUTPUT", &place.template);
     environment.set("GPUPROF_SEEN", place.seen.as_os_str());
 
+    let mut companion = samplers::companion(args, &settings, &place)?;
     let mut pid = 0;
-    let ended = match supervise::run(&args.command, environment.strings(), |started| pid = started) {
+    let started = |started| {
+        pid = started;
+        if let Some(companion) = &mut companion {
+            companion.start(started);
+        }
+    };
+    let ended = match supervise::run(&args.command, environment.strings(), started) {
         Ok(ended) => ended,
         Err(error) => {
+            if let Some(companion) = companion {
+                companion.abandon();
+            }
             place.remove_if_empty();
             return not_started(&args.command[0], error);
         }
     };
+    let launcher = companion.map(|companion| {
+        let path = companion.path().to_owned();
+        (path, companion.end())
+    });
     if settings.verbose > 0 {
         let program = program::find(&args.command[0], environment.get("PATH"));
         // As the collector sees it: by the file itself, not by the link that was followed.
@@ -110,7 +125,11 @@ pub fn run(args: &Args) -> Result<Ended> {
             preloaded: args.preload,
             disabled: settings.disable,
             foreign: environment.foreign_cuda.clone(),
+            launcher: launcher.as_ref().map(|(path, ended)| (path.clone(), ended.rows)),
         };
+        for remark in launcher.iter().flat_map(|(_, ended)| &ended.remarks) {
+            say(remark);
+        }
         let outcome = Outcome::of(&place, ran);
         for line in closing::lines(&outcome, &place) {
             say(&line);

@@ -41,6 +41,9 @@ pub struct ManifestProcess {
     pub host: Option<String>,
     /// Whether times count from 1970.
     pub unix_time: bool,
+    /// Whether it is no process of the program but the launcher.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub launcher: bool,
     /// The trace it was read from.
     pub source: String,
 }
@@ -126,6 +129,7 @@ pub fn write(
         world_size: process.info.world_size,
         host: process.info.host.clone(),
         unix_time: process.info.unix_offset_ns.is_some(),
+        launcher: process.info.is_launcher,
         source: process.path.display().to_string(),
     });
     let manifest =

@@ -255,7 +255,7 @@ impl<'r, 's> Reader<'r, 's> {
                 // Several values of one event are series of one counter.
                 let metric = [&name[..], b" ", &unescape(key)].concat();
                 let metric_id = self.sink.name(metric.trim_ascii());
-                self.sink.push(process, SampleRow { start_ns, metric_id, device: None, value });
+                self.sink.push(process, SampleRow { start_ns, metric_id, device: None, value, of_pid: None });
             }
         }
     }

@@ -125,6 +125,7 @@ impl People {
             world_size: process.world_size,
             host: process.host.clone(),
             unix_offset_ns: process.unix_time.then_some(0),
+            is_launcher: process.launcher,
         };
         self.processes.insert(ordinal, sink.process(info));
     }

@@ -85,7 +85,9 @@ pub fn write(
         return Ok(any | imported::write(out, labels, filter, request)?);
     }
     let mut any = imported::write(out, labels, filter, request)?;
-    for process in (0..processes).filter(|&p| filter.takes_process(p)) {
+    // What a launcher measured from outside is of no one process.
+    let is_recorded = |p: &u32| !labels.frames().processes[*p as usize].info.is_launcher;
+    for process in (0..processes).filter(is_recorded).filter(|&p| filter.takes_process(p)) {
         let pid = labels.frames().processes[process as usize].info.pid;
         any |= one_result(out, labels, &filter.within_process(process), request, Prefix(pid), hidden)?;
     }

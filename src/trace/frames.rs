@@ -257,6 +257,11 @@ impl Frames {
         Ok(spans)
     }
 
+    /// How many processes of the programs there are: all but the launchers, which measured from outside.
+    pub fn recorded_processes(&self) -> usize {
+        self.processes.iter().filter(|p| !p.info.is_launcher).count()
+    }
+
     /// Whether some traces count from an epoch and others do not, so that their times say nothing about each other.
     pub fn mixes_epochs(&self) -> bool {
         let with = self.processes.iter().filter(|p| p.info.unix_offset_ns.is_some()).count();

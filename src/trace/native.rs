@@ -6,6 +6,7 @@ use super::names::{Names, Shapes};
 use super::sink::{Note, ProcessInfo};
 use crate::error::{Error, Result};
 use crate::import::Head;
+use crate::launch::companion::{ROLE, ROLE_LAUNCHER};
 use polars::prelude::*;
 use polars_io::SerReader as _;
 use polars_io::parquet::read::{ParallelStrategy, ParquetReader};
@@ -77,7 +78,9 @@ impl NativeFile {
     ) -> Result<NativeFile> {
         let reader = TraceReader::open(path).map_err(|e| Error::new(e.to_string()))?;
         let header = reader.header();
-        let origin = format!("gpuprof trace {}.{}, written by {}", header.major, header.minor, header.writer);
+        let role = reader.process().unwrap_or_default();
+        let of = if role.get(ROLE).and_then(|v| v.as_str()) == Some(ROLE_LAUNCHER) { " of a launcher" } else { "" };
+        let origin = format!("gpuprof trace {}.{}{of}, written by {}", header.major, header.minor, header.writer);
         let mut file = NativeFile {
             process,
             info: ProcessInfo::default(),
@@ -138,6 +141,8 @@ impl NativeFile {
             self.info.pid = number("pid");
             self.info.rank = number("rank");
             self.info.world_size = number("world_size");
+            let role = process.get(ROLE).and_then(|v| v.as_str());
+            self.info.is_launcher = role == Some(ROLE_LAUNCHER);
             self.info.host = process.get("host").and_then(|v| v.as_str()).map(str::to_owned);
         }
         // One constant offset per process. The first triple is provisional (CUPTI 13 settles late) and serves only

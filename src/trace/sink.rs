@@ -78,6 +78,8 @@ pub struct ProcessInfo {
     pub host: Option<String>,
     /// What to add to this process's times to get Unix nanoseconds; null: the trace has no epoch.
     pub unix_offset_ns: Option<i64>,
+    /// It is no process of the program but the launcher, which measured from outside.
+    pub is_launcher: bool,
 }
 
 /// What is partial or remarkable about a file, said before any table.

@@ -49,6 +49,7 @@ fn decode(record: Record, facts: &Facts, out: &mut Out) {
             metric_id: out.own.text(metric),
             device: record.try_u32(f::DEVICE_ID),
             value: f64::from(record.u32(field)),
+            of_pid: None,
         });
     }
 }

@@ -10,9 +10,16 @@ use std::path::{Path, PathBuf};
 /// The lines.
 pub fn lines(outcome: &Outcome, place: &Place) -> [String; 3] {
     if let Some(why) = &outcome.why {
-        let next = if outcome.traces.is_empty() { "gpuprof doctor".to_owned() } else { report(outcome, place) };
+        let samples = samples(outcome);
+        let nothing = samples.as_ref().map_or("nothing was recorded".to_owned(), |samples| {
+            format!("nothing was recorded but {samples}")
+        });
+        let next = match (samples, outcome.traces.is_empty()) {
+            (None, true) => "gpuprof doctor".to_owned(),
+            _ => report(outcome, place),
+        };
         return [
-            format!("nothing was recorded: {}: {}", why.whom, why.what),
+            format!("{nothing}: {}: {}", why.whom, why.what),
             format!("what to do: {}", why.remedy),
             format!("next: {next}"),
         ];
@@ -38,6 +45,9 @@ fn what(outcome: &Outcome) -> String {
         0 => text.push_str("; nothing lost"),
         lost => text.push_str(&format!("; {} LOST", counted(lost, "record", "records"))),
     }
+    if let Some(samples) = samples(outcome) {
+        text.push_str(&format!("; {samples}"));
+    }
     if outcome.unclosed > 0 {
         // A process that still runs has not closed its trace either.
         let traces = counted(outcome.unclosed as u64, "trace", "traces");
@@ -47,6 +57,12 @@ fn what(outcome: &Outcome) -> String {
         text.push_str(&format!("; {why}"));
     }
     text
+}
+
+/// What the launcher measured from outside.
+fn samples(outcome: &Outcome) -> Option<String> {
+    let rows = outcome.launcher.as_ref().map_or(0, |(_, rows)| *rows);
+    (rows > 0).then(|| counted(rows, "sample", "samples"))
 }
 
 fn records(counts: &Counts) -> String {
@@ -77,11 +93,11 @@ fn in_short(cause: &Cause) -> String {
 
 fn where_it_is(outcome: &Outcome, place: &Place) -> String {
     let size = size(outcome.bytes);
-    match (&place.folder, outcome.traces.as_slice()) {
+    match (&place.folder, files(outcome).as_slice()) {
         (Some(folder), _) => format!("written to {}/ ({size})", folder.display()),
-        (None, [one]) => format!("written to {} ({size})", as_typed(one).display()),
+        (None, [one]) => format!("written to {} ({size})", one.display()),
         (None, many) => {
-            let first = many.first().map(|first| as_typed(first).display().to_string()).unwrap_or_default();
+            let first = many.first().map(|first| first.display().to_string()).unwrap_or_default();
             format!("written to {first} and {} more ({size})", many.len().saturating_sub(1))
         }
     }
@@ -91,9 +107,18 @@ fn report(outcome: &Outcome, place: &Place) -> String {
     let mut words: Vec<OsString> = vec!["gpuprof".into(), "report".into()];
     match &place.folder {
         Some(folder) => words.push(folder.into()),
-        None => words.extend(outcome.traces.iter().take(8).map(|trace| as_typed(trace).into())),
+        None => words.extend(files(outcome).into_iter().take(8).map(OsString::from)),
     }
     quoted(&words)
+}
+
+/// The traces as a person would write them. The launcher's own comes early, or `report` would be shown without it.
+fn files(outcome: &Outcome) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = outcome.traces.iter().map(|trace| as_typed(trace)).collect();
+    if let Some((own, _)) = &outcome.launcher {
+        files.insert(files.len().min(1), as_typed(own));
+    }
+    files
 }
 
 /// Relative to the current folder, if it lies there.
@@ -129,6 +154,7 @@ fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::record::outcome::Why;
 
     fn place(folder: Option<&str>) -> Place {
         Place {
@@ -158,6 +184,27 @@ mod tests {
                 "next: gpuprof report 'my run'",
             ]
         );
+    }
+
+    #[test]
+    fn samples_from_outside_are_said_and_their_trace_is_named() {
+        let launcher = Some((PathBuf::from("/x/a.launcher.gpuprof"), 1_200));
+        let outcome = Outcome {
+            counts: Counts { kernels: 2, ..Counts::default() },
+            traces: vec!["/x/a.gpuprof".into()],
+            recorded: 1,
+            processes: 1,
+            launcher: launcher.clone(),
+            ..Outcome::default()
+        };
+        let [what, place_line, next] = lines(&outcome, &place(None));
+        assert_eq!(what, "recorded 1 process: 2 kernels; nothing lost; 1,200 samples");
+        assert_eq!(place_line, "written to /x/a.gpuprof and 1 more (0 bytes)");
+        assert_eq!(next, "next: gpuprof report /x/a.gpuprof /x/a.launcher.gpuprof");
+        let why = Why { whom: "sleep".into(), what: "used no CUDA".into(), remedy: "use it".into() };
+        let [what, _, next] = lines(&Outcome { why: Some(why), launcher, ..Outcome::default() }, &place(Some("r")));
+        assert_eq!(what, "nothing was recorded but 1,200 samples: sleep: used no CUDA");
+        assert_eq!(next, "next: gpuprof report r");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What a run left behind: which processes were seen, what their traces hold, and why the rest is empty.
 
 use super::place::Place;
+use crate::launch::companion::{ROLE, ROLE_LAUNCHER};
 use crate::launch::program::{self, Obstacle};
 use crate::launch::supervise::Ended;
 use shim_config::Cause;
@@ -32,6 +33,8 @@ pub struct Ran {
     pub is_chosen: bool,
     /// The other tool that has CUDA's place.
     pub foreign: Option<PathBuf>,
+    /// The launcher's own trace, and how many rows it has.
+    pub launcher: Option<(PathBuf, u64)>,
 }
 
 /// Records by kind, summed over all traces.
@@ -102,6 +105,8 @@ pub struct Outcome {
     pub empty: Vec<(Cause, usize)>,
     /// If nothing at all was recorded: why.
     pub why: Option<Why>,
+    /// The launcher's own trace, and how many rows it has. It is no process of the program.
+    pub launcher: Option<(PathBuf, u64)>,
 }
 
 impl Outcome {
@@ -116,6 +121,7 @@ impl Outcome {
         let mut by_process: BTreeMap<String, (bool, bool)> = BTreeMap::new();
         for path in &paths {
             match look_at(path) {
+                Ok(trace) if trace.is_launchers => {}
                 Ok(trace) => {
                     outcome.bytes += trace.bytes;
                     outcome.counts.add(&trace.counts);
@@ -146,6 +152,9 @@ impl Outcome {
         }
         outcome.processes = seen.len().max(by_process.len());
         outcome.count_causes(&seen);
+        outcome.launcher = ran.launcher.clone();
+        let own = outcome.launcher.as_ref().and_then(|(path, _)| path.metadata().ok());
+        outcome.bytes += own.map_or(0, |own| own.len());
         if outcome.counts.is_empty() {
             let trace = described.into_iter().find_map(|(path, trace)| Some((path, trace.cause?, trace.detail)));
             outcome.why = Some(why(&seen, trace, &ran));
@@ -183,6 +192,8 @@ fn traces(place: &Place, seen: &[SeenLine]) -> Vec<PathBuf> {
 }
 
 struct Trace {
+    /// Written by a launcher, not by a process with CUDA.
+    is_launchers: bool,
     /// Tells processes apart, not segments of one.
     process: Option<String>,
     counts: Counts,
@@ -221,6 +232,7 @@ fn look_at(path: &Path) -> Result<Trace, String> {
     let code = process.get("cause_code").and_then(|code| code.as_u64()).and_then(|code| u32::try_from(code).ok());
     let who = process.get("pid").zip(process.get("start_unix_ns"));
     Ok(Trace {
+        is_launchers: text(ROLE) == Some(ROLE_LAUNCHER),
         process: who.map(|(pid, start)| format!("{pid} {start}")),
         counts,
         bytes: reader.len_bytes(),

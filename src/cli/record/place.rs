@@ -90,6 +90,39 @@ impl Place {
         Ok(Place { template: OsString::from_vec(template), seen, folder: None, is_new: false })
     }
 
+    /// Makes the empty file of the launcher's own trace: `launcher-HOST-PID.gpuprof` in the run's folder, or beside the
+    /// trace that was named, `NAME.launcher.gpuprof`, with the launcher's own facts for placeholders. A name that is
+    /// taken gets a suffix.
+    ///
+    /// # Errors
+    /// A place where nothing can be made.
+    pub fn launcher_trace(&self, command: &OsStr) -> Result<PathBuf> {
+        let host = host();
+        if let Some(folder) = self.folder.as_ref() {
+            let host = plain_name(OsStr::from_bytes(&host));
+            let here = self.seen.parent().unwrap_or(folder);
+            return create_file(here, &format!("launcher-{host}-{}.gpuprof", std::process::id()));
+        }
+        let lookup = |name: &[u8]| std::env::var_os(OsStr::from_bytes(name)).map(OsString::into_vec);
+        let name = plain_name(command);
+        let facts = TemplateFacts {
+            pid: std::process::id(),
+            host: &host,
+            start_unix_s: unix_s(),
+            name: name.as_bytes(),
+            lookup: &lookup,
+        };
+        let path = template::expand(self.template.as_bytes(), &facts).map_err(|e| Error::new(e.to_string()))?;
+        let path = PathBuf::from(OsString::from_vec(path));
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        fs::create_dir_all(folder).map_err(|e| {
+            Error::at(folder, format_args!("the folder for the launcher's trace cannot be made: {e}"))
+                .remedy("choose another place with -o")
+        })?;
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        create_file(folder, &format!("{stem}.launcher.gpuprof"))
+    }
+
     /// Removes what has nothing in it.
     pub fn remove_if_empty(&self) {
         let is_empty = fs::metadata(&self.seen).is_ok_and(|m| m.len() == 0);

@@ -117,9 +117,16 @@ impl Events<'_> {
     fn sample(&self, out: &mut Vec<u8>, rows: &Batch, slot: &Slot, i: usize) {
         let metric = column::<u32>(rows, "metric_id").get(i).unwrap_or(0);
         let value = column::<f64>(rows, "value").get(i).filter(|value| value.is_finite());
-        if let Some(value) = value {
-            self.counter(out, slot, self.context.labels.text(metric), |out| json::float(out, value));
+        let Some(value) = value else { return };
+        // Viewers tell counters apart by their names alone.
+        let mut name = self.context.labels.text(metric).to_owned();
+        if let Some(device) = column::<u32>(rows, "device").get(i) {
+            name.push_str(&format!(" GPU {device}"));
         }
+        if let Some(pid) = column::<u32>(rows, "of_pid").get(i) {
+            name.push_str(&format!(" process {pid}"));
+        }
+        self.counter(out, slot, &name, |out| json::float(out, value));
     }
 
     /// The value of a counter from now on.

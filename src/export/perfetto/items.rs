@@ -194,7 +194,8 @@ impl Items {
         let i = slot.row as usize;
         if let Some(value) = columns.value.get(i) {
             let metric = columns.metric_id.get(i).unwrap_or(0);
-            let counter = tracks.counter(Counter::Sample(piece.process, columns.device.get(i), metric), out);
+            let (device, pid) = (columns.device.get(i), columns.of_pid.get(i));
+            let counter = tracks.counter(Counter::Sample(piece.process, device, pid, metric), out);
             self.list.push(Item { at_ns: slot.start_ns, what: What::Measure(counter, value) });
         }
     }

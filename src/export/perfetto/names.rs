@@ -32,6 +32,7 @@ view! {
         payload_i64: i64,
         payload_f64: f64,
         metric_id: u32,
+        of_pid: u32,
         value: f64,
     }
 }

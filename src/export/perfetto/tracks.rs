@@ -18,8 +18,8 @@ pub enum Counter {
     Copies(u32, u32, u32),
     /// Allocated memory of a GPU.
     Memory(u32, u32),
-    /// A measurement: process, device, metric.
-    Sample(u32, Option<u32>, u32),
+    /// A measurement: process of the trace, device, process that was measured, metric.
+    Sample(u32, Option<u32>, Option<u32>, u32),
 }
 
 /// Gives out tracks and describes them.
@@ -200,12 +200,13 @@ impl<'a, 'n> Tracks<'a, 'n> {
             Counter::Memory(process, device) => {
                 (self.device(out, process, device), "allocated memory".to_owned(), "bytes", 1)
             }
-            Counter::Sample(process, device, metric) => {
+            Counter::Sample(process, device, pid, metric) => {
                 let parent = match device {
                     Some(device) => self.device(out, process, device),
                     None => self.process(out, process),
                 };
-                (parent, self.naming.labels.text(metric).to_owned(), "", 500)
+                let of = pid.map(|pid| format!(" of process {pid}")).unwrap_or_default();
+                (parent, format!("{}{of}", self.naming.labels.text(metric)), "", 500)
             }
         };
         let uuid = self.describe(out, Some(parent), |out| {

@@ -70,7 +70,9 @@ impl<'a> Naming<'a> {
             "" => {}
             model => name = format!("{name} ({model})"),
         }
-        if labels.frames().processes.len() > 1 {
+        let frames = labels.frames();
+        let is_launcher = frames.processes.get(process as usize).is_some_and(|p| p.info.is_launcher);
+        if frames.recorded_processes() > 1 || is_launcher {
             name = format!("{name}, {}", labels.process(process));
         }
         name

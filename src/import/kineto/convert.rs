@@ -107,6 +107,7 @@ impl<'c, 's> Converter<'c, 's> {
                     world_size: process.world_size,
                     host: None,
                     unix_offset_ns: process.offset_ns,
+                    is_launcher: process.launcher,
                 };
             }
             self.header.own = Some(own);
@@ -131,6 +132,7 @@ impl<'c, 's> Converter<'c, 's> {
             world_size: self.header.world_size,
             host: None,
             unix_offset_ns: self.header.base_ns.filter(|&base| base != 0).or(implied),
+            is_launcher: false,
         };
         self.pids.with_calls()
     }

@@ -31,6 +31,8 @@ pub struct Process {
     pub world_size: Option<u32>,
     /// What to add to its times to get Unix time.
     pub offset_ns: Option<i64>,
+    /// Whether it is no process of the program but the launcher.
+    pub launcher: bool,
 }
 
 /// The version of all this.
@@ -66,6 +68,7 @@ impl Process {
                 b"pid" => process.pid = id(value),
                 b"rank" => process.rank = id(value),
                 b"world_size" => process.world_size = id(value),
+                b"launcher" => process.launcher = matches!(value, Value::Bare(b"true")),
                 b"offset_ns" => process.offset_ns = integer(value),
                 _ => {}
             }

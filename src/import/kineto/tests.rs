@@ -115,6 +115,7 @@ fn everything_becomes_a_row() {
         world_size: Some(8),
         host: None,
         unix_offset_ns: Some(1_751_410_836_000_000_000),
+        is_launcher: false,
     };
     assert_eq!(trace.info, info);
     let one = |table: &str, column: &str| {

@@ -28,6 +28,7 @@ impl Source for Processes {
                 "unix_offset_ns",
                 "What was added to its times; NULL: the trace has no epoch, its times are relative.",
             ),
+            text("role", "process: of the program; launcher: gpuprof record itself, which measured from outside."),
         ]
     }
     fn tables(&self) -> Vec<&'static TableSpec> {
@@ -49,6 +50,7 @@ impl Source for Processes {
             texts("host", rows.iter().map(|p| p.info.host.as_deref().unwrap_or_default())),
             texts("path", paths.iter().map(String::as_str)),
             values!("unix_offset_ns", |p| p.info.unix_offset_ns),
+            texts("role", rows.iter().map(|p| if p.info.is_launcher { "launcher" } else { "process" })),
         ];
         frame(rows.len(), columns)
     }
