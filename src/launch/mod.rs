@@ -9,6 +9,7 @@ pub mod companion;
 pub mod environment;
 pub mod folder;
 pub mod program;
+pub mod sampling;
 pub mod shim;
 mod start;
 pub mod supervise;

@@ -4,6 +4,7 @@ use super::Args;
 use super::place::Place;
 use crate::error::Result;
 use crate::launch::companion::{Companion, Limits, Sampler};
+use crate::launch::sampling::sampler::CpuSampler;
 use shim_config::Settings;
 use std::ffi::OsString;
 
@@ -12,7 +13,10 @@ use std::ffi::OsString;
 /// # Errors
 /// The trace cannot be made.
 pub fn companion(args: &Args, settings: &Settings, place: &Place) -> Result<Option<Companion>> {
-    let samplers: Vec<Box<dyn Sampler>> = Vec::new();
+    let mut samplers: Vec<Box<dyn Sampler>> = Vec::new();
+    if let Some(options) = args.host_stacks.options() {
+        samplers.push(Box::new(CpuSampler::new(options)));
+    }
     if samplers.is_empty() {
         return Ok(None);
     }

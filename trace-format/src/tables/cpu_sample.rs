@@ -5,8 +5,8 @@ crate::table! {
     CPU_SAMPLE = 31, "cpu_sample", Activity, CpuSampleRow, CpuSampleBuilder {
         /// When.
         start_ns: i64 = Delta, Ns;
-        /// Process of the thread; the recording is of whoever looked.
-        pid: u32 = Dictionary, Id;
+        /// The process whose thread it is; the trace is that of the launcher, who looked.
+        of_pid: u32 = Dictionary, Id;
         /// Operating system thread id; 0 where it could not be told.
         tid: u32 = Dictionary, Id;
         /// Its stack, see `stack`.
