@@ -48,6 +48,8 @@ pub struct PythonProcess {
     config: Config,
     state: State,
     program: Option<String>,
+    /// It ran Python when it was last looked at, as far as its files tell.
+    is_python: bool,
 }
 
 /// What became of one sample.
@@ -74,20 +76,18 @@ impl PythonProcess {
             config,
             state: State::Looking { at: Instant::now(), attempts: 0 },
             program: None,
+            is_python: false,
         }
     }
 
     /// Whether an interpreter was found.
-    pub fn is_python(&self) -> bool {
+    pub fn has_interpreter(&self) -> bool {
         matches!(self.state, State::Reading { .. })
     }
 
     /// Whether the process runs Python, as far as its files tell, whether it can be read or not.
     pub fn looks_like_python(&self) -> bool {
-        match &self.state {
-            State::Reading { .. } => true,
-            State::Looking { attempts, .. } => *attempts > 0,
-        }
+        self.is_python
     }
 
     /// The stacks of all threads, or of the one that holds the lock.
@@ -122,7 +122,13 @@ impl PythonProcess {
     fn look(&mut self, now: Instant, attempts: u32) -> bool {
         self.program = threads::program(self.pid);
         let pid = self.pid.cast_signed();
-        let found = runs_python(self.pid, self.program.as_deref()).then(|| PythonSpy::new(pid, &self.config).ok());
+        self.is_python = runs_python(self.pid, self.program.as_deref());
+        let found = match (&self.program, self.is_python) {
+            // Nobody may know what it runs; whoever asks for permission finds out why.
+            (None, _) => Some(None),
+            (_, true) => Some(PythonSpy::new(pid, &self.config).ok()),
+            (_, false) => None,
+        };
         self.state = match found {
             Some(Some(spy)) => State::Reading { spy: Box::new(spy), failures: 0 },
             Some(None) => {
@@ -131,7 +137,7 @@ impl PythonProcess {
             }
             None => State::Looking { at: now + if attempts == 0 { EARLY } else { LATER }, attempts: 0 },
         };
-        self.is_python()
+        self.has_interpreter()
     }
 }
 

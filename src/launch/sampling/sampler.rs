@@ -286,7 +286,7 @@ impl Target {
         if matches!(threads::state(self.pid, self.pid), None | Some(b'Z' | b'X')) {
             return;
         }
-        if self.python.is_python() {
+        if self.python.has_interpreter() {
             counts.failed += 1;
         }
         if let Err(why) = permission::check(self.pid) {

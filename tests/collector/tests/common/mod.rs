@@ -89,7 +89,7 @@ impl Trace {
     pub fn rows_of_cupti(&self) -> u64 {
         let ours = [
             "process", "thread", "string", "shape", "range", "capture", "loss", "clock", "note", "sample", "index",
-            "closed",
+            "closed", "frame", "stack", "cpu_sample", "launch_stack",
         ];
         let frames = self.reader.frames().iter().filter(|frame| !frame.is_repeat());
         let of_cupti = frames.filter(|frame| {
