@@ -3,25 +3,30 @@
 //! Read inside CUPTI's callback at the entry of each launch call, on the thread that launches, so the rules of that
 //! place hold: the program must not notice.
 //!
-//! - Only if this thread holds the interpreter's lock, which is never acquired: the thread's own state must be the one
-//!   that runs. (`PyGILState_Check` would not do: once there has been a second interpreter it always says yes.)
-//! - Not while there is a second interpreter, not in free-threaded builds, not while Python ends, not while an exception
-//!   is on its way.
-//! - No Python code runs. Frames and code objects are reached by functions that follow pointers. Two of them make a
-//!   frame object where there is none yet (3.11 and later), and in 3.11 an allocation may start a garbage collection,
-//!   which runs Python code; so collections are off for these few hundred nanoseconds, by `PyGC_Disable`, which sets a
-//!   flag. Attributes are read of code objects alone: members of C structures, no property, no audit event.
-//! - No exception is set or cleared: none is pending when we begin, and one that we caused is cleared again.
-//! - References: what is borrowed stays so, what is new is given back; none of them can be the last. Code objects whose
-//!   names are remembered are kept alive (1,024 at most), or another one could take the place of a dead one.
-//! - Nothing is allocated by us, nothing is waited for: names go to [`crate::names`], frames and stacks into tables of
-//!   fixed size ([`table`]). These are written under the interpreter's lock alone, so by one thread at a time.
-//! - All this may take 20 ms of each second ([`budget`]); launches beyond are counted and go without.
+//! The interpreter's lock is never acquired, no Python code runs, no exception is set or cleared, no reference is
+//! counted and nothing is allocated, by Python or by us: frames are read where they lie, as a debugger reads them
+//! ([`layout`]). Python's own functions would not do. `PyEval_GetFrame` makes a frame object (3.11 and later), which in
+//! 3.11 may start a garbage collection, which runs Python code; `PyGILState_Check` always says yes once there was a
+//! second interpreter; and nearly all that is called needs the lock, which PyTorch, Triton and CuPy have given back when
+//! they launch.
 //!
-//! Each function of Python is looked up in what is loaded anyway, and may be missing.
+//! What makes it safe to read:
+//! - a thread reads its own frames while it is inside a call. Nobody else changes the chain of frames of a thread; what
+//!   they refer to (code objects, their names and tables of lines) is held by them and does not change;
+//! - it holds the interpreter's lock, or it is the first thread of the process: the one that ends the interpreter, so
+//!   that its state cannot be taken away meanwhile, as can that of a daemon thread;
+//! - there is one interpreter (no second one now), it is not ending, and the build is not a free-threaded one;
+//! - the version is one whose layout is known, and the types of what is read prove it: the first launch is read through
+//!   the kernel, which knows bad addresses, and if anything is not what it should be the whole is off ([`memory`]);
+//! - the names that are remembered of a code object are those of the object that is there now ([`walk`]).
+//!
+//! Launches from other threads without the lock are counted and go without. All this may take 20 ms of each second
+//! ([`budget`]); launches beyond are counted too.
 
 mod api;
 mod budget;
+mod layout;
+mod memory;
 mod table;
 mod walk;
 
@@ -39,7 +44,7 @@ use api::{Api, Found};
 use budget::Budget;
 pub use table::{FrameDef, StackDef};
 use table::{Frames, Stacks};
-use walk::Codes;
+use walk::{Codes, Walked};
 
 /// Driver calls that launch kernels or graphs. Below a runtime call the driver's has the same correlation id
 /// (docs/hardware), so these are enough. (Ids that a CUPTI does not know are refused, which is no harm.)
@@ -48,6 +53,9 @@ const LAUNCHES: [u32; 11] = [115, 116, 117, 307, 442, 477, 478, 514, 515, 652, 6
 const CAPACITY: usize = 1 << 16;
 /// Frames kept of a launch at most, whatever was asked for.
 pub const MOST_DEPTH: usize = 64;
+/// How often a thread looks whether another one is done before it goes on without: two threads launch at one moment
+/// only where one of them has given the interpreter's lock back.
+const SPINS: u32 = 200;
 
 /// A launch and where it came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,19 +70,19 @@ pub struct Launch {
 #[derive(Default)]
 struct Counts {
     kept: AtomicU64,
-    /// The thread does not hold the lock, or runs no Python.
+    /// The thread runs no Python, or has given the lock back and is not the first one.
     without_lock: AtomicU64,
-    /// There was a second interpreter, Python was ending, or an exception was on its way.
+    /// There was a second interpreter, or Python was ending.
     unsuitable: AtomicU64,
     /// The time of this second was used up.
     over_budget: AtomicU64,
-    /// The queue or a table was full, or Python did not answer.
+    /// The queue or a table was full, another thread was at it, or the layout is not known.
     lost: AtomicU64,
     /// Time spent, all launches together.
     spent_ns: AtomicU64,
 }
 
-/// Written under the interpreter's lock alone.
+/// Touched by whoever has set `busy`.
 struct Locked {
     codes: Codes,
     budget: Budget,
@@ -88,13 +96,14 @@ struct State {
     frames: Frames,
     stacks: Stacks,
     queue: ArrayQueue<Launch>,
+    busy: AtomicBool,
     locked: UnsafeCell<Locked>,
     counts: Counts,
     /// What the writer has taken; its thread's alone.
     taken: [AtomicU64; 2],
 }
 
-// SAFETY: `locked` is touched only by a thread that holds the interpreter's lock (`State::launch`).
+// SAFETY: `locked` is touched only by the thread that has set `busy`.
 unsafe impl Sync for State {}
 
 /// Made with the session, never freed.
@@ -118,6 +127,7 @@ pub fn listen(session: &Session, enable: impl Fn(u32, u32)) {
         frames: Frames::new(),
         stacks: Stacks::new(),
         queue: ArrayQueue::new(CAPACITY),
+        busy: AtomicBool::new(false),
         locked: UnsafeCell::new(Locked { codes: Codes::new(), budget: Budget::default() }),
         counts: Counts::default(),
         taken: [AtomicU64::new(0), AtomicU64::new(0)],
@@ -147,9 +157,13 @@ pub fn look() {
     match api::find() {
         Found::Nothing => return,
         Found::Usable(api) => state.api.store(Box::into_raw(Box::new(api)), Ordering::Release),
-        Found::Unusable(why) => log::line(1, format_args!("--launch-stacks is off in this process: {why}")),
+        Found::Unusable(why) => off(&why),
     }
     state.settled.store(true, Ordering::Relaxed);
+}
+
+fn off(why: &str) {
+    log::line(1, format_args!("--launch-stacks is off in this process: {why}"));
 }
 
 /// A launch call begins on this thread.
@@ -167,29 +181,53 @@ fn count(counter: &AtomicU64) {
 
 impl State {
     fn launch(&self, api: &Api, correlation: u32) {
-        if !api.holds_lock() {
-            return count(&self.counts.without_lock);
-        }
+        let Some(thread) = api.own_state() else { return count(&self.counts.without_lock) };
         if !api.is_suitable() {
             return count(&self.counts.unsuitable);
         }
-        // SAFETY: this thread holds the interpreter's lock until the call ends, there is only one interpreter, and
-        // nothing in here runs Python code or lets the lock go: nobody else is in here.
+        if !self.begin() {
+            return count(&self.counts.lost);
+        }
+        // SAFETY: `begin` has set `busy`, which it gives to one thread at a time.
         let locked = unsafe { &mut *self.locked.get() };
+        self.keep(api, locked, thread, correlation);
+        self.busy.store(false, Ordering::Release);
+    }
+
+    /// Whether it is this thread's turn.
+    fn begin(&self) -> bool {
+        (0..SPINS).any(|_| {
+            let mine = !self.busy.swap(true, Ordering::Acquire);
+            if !mine {
+                std::hint::spin_loop();
+            }
+            mine
+        })
+    }
+
+    fn keep(&self, api: &Api, locked: &mut Locked, thread: usize, correlation: u32) {
         let start_ns = sys::monotonic_ns();
         if !locked.budget.has_some(start_ns) {
             return count(&self.counts.over_budget);
         }
-        // SAFETY: as above.
-        let stack = unsafe { walk::stack(api, self.depth, &mut locked.codes, &self.frames, &self.stacks) };
-        match stack {
-            Some(stack) if self.queue.push(Launch { correlation, stack }).is_ok() => {
+        // SAFETY: this thread's own state, under the conditions that `own_state` and `is_suitable` have checked; the
+        // tables are written by the thread that has set `busy`.
+        let walked = unsafe { walk::stack(api, thread, self.depth, &mut locked.codes, &self.frames, &self.stacks) };
+        match walked {
+            Walked::Stack(stack) if self.queue.push(Launch { correlation, stack }).is_ok() => {
                 count(&self.counts.kept);
                 if self.queue.len() == CAPACITY / 2 {
                     writer::shared().nudge();
                 }
             }
-            _ => count(&self.counts.lost),
+            Walked::Stack(_) | Walked::Full => count(&self.counts.lost),
+            // C code that Python did not call: the thread has a state all the same.
+            Walked::NoFrame => count(&self.counts.without_lock),
+            Walked::Strange => {
+                self.api.store(null_mut(), Ordering::Release);
+                count(&self.counts.lost);
+                off("its Python keeps frames in another way than is known of its version");
+            }
         }
         let spent_ns = sys::monotonic_ns() - start_ns;
         locked.budget.spend(spent_ns);

@@ -1,47 +1,34 @@
-//! The functions of Python that are called, and whether they may be called now.
+//! The few functions of Python that are called, none of which needs its lock, and whether frames may be read now.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-/// A Python object, or a thread's or interpreter's state: only ever passed on.
-pub(super) type Pointer = *mut c_void;
+use super::layout::{self, Layout};
+use super::memory::Trust;
+use crate::sys;
 
-/// Functions of the interpreter that is loaded. What they promise is said at [`crate::python`].
+type Pointer = *mut c_void;
+
+/// The interpreter that is loaded. What is called of it reads a pointer of the thread or of the interpreter.
 pub(super) struct Api {
     this_thread: unsafe extern "C" fn() -> Pointer,
     running: unsafe extern "C" fn() -> Pointer,
     newest_interpreter: unsafe extern "C" fn() -> Pointer,
     main_interpreter: unsafe extern "C" fn() -> Pointer,
     is_finalizing: unsafe extern "C" fn() -> c_int,
-    error: unsafe extern "C" fn() -> Pointer,
-    pub clear_error: unsafe extern "C" fn(),
-    /// Borrowed.
-    pub frame: unsafe extern "C" fn() -> Pointer,
-    /// New.
-    pub attribute: unsafe extern "C" fn(Pointer, *const c_char) -> Pointer,
-    /// Belongs to the string.
-    pub utf8: unsafe extern "C" fn(Pointer, *mut isize) -> *const c_char,
-    pub line: unsafe extern "C" fn(Pointer) -> c_int,
-    pub keep: unsafe extern "C" fn(Pointer),
-    pub give_back: unsafe extern "C" fn(Pointer),
-    pub none: Pointer,
-    /// New. 3.9 and later.
-    pub code: Option<unsafe extern "C" fn(Pointer) -> Pointer>,
-    /// New, null at the outermost. 3.9 and later.
-    pub back: Option<unsafe extern "C" fn(Pointer) -> Pointer>,
-    /// 3.11 and later.
-    pub last_instruction: Option<unsafe extern "C" fn(Pointer) -> c_int>,
-    /// 3.10 and later. Returns what was.
-    pub collections_off: Option<unsafe extern "C" fn() -> c_int>,
-    pub collections_on: Option<unsafe extern "C" fn() -> c_int>,
-    /// The attribute with a function's name.
-    pub name: &'static CStr,
+    /// Computes a line from a code object's own table.
+    line: unsafe extern "C" fn(Pointer, c_int) -> c_int,
+    /// Addresses of the types of code objects and strings.
+    pub code_type: usize,
+    pub string_type: usize,
+    pub layout: &'static Layout,
+    pub trust: Trust,
 }
 
 /// What there is.
 pub(super) enum Found {
     /// No Python, or none that is ready yet.
     Nothing,
-    /// One that can be asked.
+    /// One that can be read.
     Usable(Api),
     /// One that cannot, and why.
     Unusable(String),
@@ -72,20 +59,17 @@ pub(super) fn find() -> Found {
         }
         CStr::from_ptr(version()).to_string_lossy().into_owned()
     };
+    let short = version.split_whitespace().next().unwrap_or(&version);
     if version.contains("free-threading") {
-        return Found::Unusable(format!("Python {} is a free-threaded build", short(&version)));
+        return Found::Unusable(format!("Python {short} is a free-threaded build"));
     }
-    let Some(minor) = minor(&version).filter(|minor| *minor >= 8) else {
-        return Found::Unusable(format!("Python {} is older than 3.8", short(&version)));
+    let Some(layout) = minor(&version).and_then(layout::of) else {
+        return Found::Unusable(format!("Python {short} is none of those it knows, {}", layout::KNOWN));
     };
-    match functions(minor) {
+    match functions(layout) {
         Some(api) => Found::Usable(api),
-        None => Found::Unusable(format!("Python {} lacks a function that it needs", short(&version))),
+        None => Found::Unusable(format!("Python {short} lacks a function that it needs")),
     }
-}
-
-fn short(version: &str) -> &str {
-    version.split_whitespace().next().unwrap_or(version)
 }
 
 /// The second number of a version 3.
@@ -94,62 +78,46 @@ fn minor(version: &str) -> Option<u32> {
     rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-fn functions(minor: u32) -> Option<Api> {
-    let (code, back) = (function!(c"PyFrame_GetCode"), function!(c"PyFrame_GetBack"));
-    if minor >= 9 && (code.is_none() || back.is_none()) {
-        return None;
-    }
-    let collections_off = function!(c"PyGC_Disable");
-    let collections_on = function!(c"PyGC_Enable");
-    if minor >= 11 && (collections_off.is_none() || collections_on.is_none()) {
-        return None;
-    }
+fn functions(layout: &'static Layout) -> Option<Api> {
     Some(Api {
         this_thread: function!(c"PyGILState_GetThisThreadState")?,
         running: function!(c"PyThreadState_GetUnchecked").or_else(|| function!(c"_PyThreadState_UncheckedGet"))?,
         newest_interpreter: function!(c"PyInterpreterState_Head")?,
         main_interpreter: function!(c"PyInterpreterState_Main")?,
         is_finalizing: function!(c"Py_IsFinalizing").or_else(|| function!(c"_Py_IsFinalizing"))?,
-        error: function!(c"PyErr_Occurred")?,
-        clear_error: function!(c"PyErr_Clear")?,
-        frame: function!(c"PyEval_GetFrame")?,
-        attribute: function!(c"PyObject_GetAttrString")?,
-        utf8: function!(c"PyUnicode_AsUTF8AndSize")?,
-        line: function!(c"PyFrame_GetLineNumber")?,
-        keep: function!(c"Py_IncRef")?,
-        give_back: function!(c"Py_DecRef")?,
-        none: find_symbol(c"_Py_NoneStruct")?,
-        code,
-        back,
-        last_instruction: function!(c"PyFrame_GetLasti"),
-        collections_off,
-        collections_on,
-        name: if minor >= 11 { c"co_qualname" } else { c"co_name" },
+        line: function!(c"PyCode_Addr2Line")?,
+        code_type: find_symbol(c"PyCode_Type")?.expose_provenance(),
+        string_type: find_symbol(c"PyUnicode_Type")?.expose_provenance(),
+        layout,
+        trust: Trust::default(),
     })
 }
 
 impl Api {
-    /// Whether this thread holds the interpreter's lock. Asks nothing but two pointers, so it may be called by any
-    /// thread: the state that runs is this thread's own only while this thread runs it.
-    #[inline]
-    pub(super) fn holds_lock(&self) -> bool {
-        // SAFETY: both read a pointer of this thread or an atomic one.
-        unsafe {
-            let own = (self.this_thread)();
-            !own.is_null() && (self.running)() == own
-        }
+    /// This thread's Python state, if its frames stay as they are while they are read: it holds the interpreter's lock
+    /// (the state that runs is this thread's own only while this thread runs it), or is the process's first thread.
+    pub(super) fn own_state(&self) -> Option<usize> {
+        // SAFETY: both read a pointer of this thread or an atomic one, and may be called by any thread.
+        let (own, running) = unsafe { ((self.this_thread)(), (self.running)()) };
+        let stays = own == running || sys::gettid() == sys::getpid();
+        (!own.is_null() && stays).then(|| own.expose_provenance())
     }
 
-    /// Whether frames may be looked at. Only with the lock.
-    #[inline]
+    /// Whether there is one interpreter, which is not ending.
     pub(super) fn is_suitable(&self) -> bool {
-        // SAFETY: all read pointers; this thread holds the lock. New interpreters are put before the others, so the
-        // first one is the main one only where there is no other.
-        unsafe {
-            (self.newest_interpreter)() == (self.main_interpreter)()
-                && (self.is_finalizing)() == 0
-                && (self.error)().is_null()
-        }
+        // SAFETY: all read a pointer or a number. New interpreters are put before the others, so the first one is the
+        // main one only where there is no other.
+        unsafe { (self.newest_interpreter)() == (self.main_interpreter)() && (self.is_finalizing)() == 0 }
+    }
+
+    /// The line of an instruction, by its distance in bytes from the first.
+    ///
+    /// # Safety
+    /// `code` is a code object that stays for the duration of the call.
+    pub(super) unsafe fn line(&self, code: usize, instruction: i32) -> u32 {
+        // SAFETY: the caller's promise.
+        let line = unsafe { (self.line)(std::ptr::with_exposed_provenance_mut(code), instruction) };
+        u32::try_from(line).unwrap_or(0)
     }
 }
 
@@ -163,7 +131,6 @@ mod tests {
         assert_eq!(minor("3.14.0rc1+ (main)"), Some(14));
         assert_eq!(minor("2.7.18 (default)"), None);
         assert_eq!(minor("3."), None);
-        assert_eq!(short("3.13.0 experimental free-threading build (main)"), "3.13.0");
     }
 
     #[test]

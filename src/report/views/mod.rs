@@ -8,6 +8,7 @@ use trace_format::tables;
 mod api;
 mod gpu;
 mod gpu_trace;
+mod host_stacks;
 mod kernel_launches;
 mod kernels;
 mod lines;
@@ -46,6 +47,9 @@ pub static VIEWS: &[&dyn View] = &[
     &unified_memory::UM_SUM,
     &unified_memory::UM_TOTAL_SUM,
     &unified_memory::UM_CPU_PAGE_FAULTS_SUM,
+    &host_stacks::CProfile,
+    &host_stacks::CPU_LINES,
+    &host_stacks::PYTHON_LINES,
 ];
 
 /// The argument that puts the innermost enclosing range before a kernel's name.
