@@ -14,5 +14,6 @@ pub mod ranges;
 pub mod stacks;
 pub mod stats;
 pub mod summary;
+pub mod system;
 pub mod totals;
 pub mod uvm;

@@ -21,6 +21,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::time::Duration;
 
 /// Arguments of `record`.
 #[derive(clap::Args, Debug)]
@@ -28,6 +29,7 @@ use std::path::Path;
   gpuprof record -- python train.py
   gpuprof record --capture profiler-api -o step.gpuprof -- python train.py
   gpuprof record --capture nvtx:step --max-ranges 3 -- ./simulation input.dat
+  gpuprof record --sample 100ms -- python train.py
   mpirun -n 4 gpuprof record -o run -- ./simulation
 
 The program keeps its input, output and exit status. 127: it was not found, 126: it could not be executed.")]
@@ -41,6 +43,11 @@ pub struct Args {
     /// built with AddressSanitizer do not bear it
     #[arg(long)]
     preload: bool,
+
+    /// Sample the machine, the program's processes and its GPUs every TIME, 10ms to 3600s (e.g. 100ms), into a trace of
+    /// the launcher's own; see report --view system
+    #[arg(long, value_name = "TIME", value_parser = samplers::period)]
+    sample: Option<Duration>,
 
     #[command(flatten)]
     host_stacks: HostStackFlags,

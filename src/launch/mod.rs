@@ -11,6 +11,7 @@ pub mod folder;
 pub mod program;
 pub mod sampling;
 pub mod shim;
+pub mod samples;
 mod start;
 pub mod supervise;
 mod witness;

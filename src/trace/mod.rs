@@ -10,6 +10,7 @@ pub mod batch;
 pub mod frames;
 pub(crate) mod guard;
 pub mod inputs;
+pub mod metrics;
 pub mod names;
 pub mod native;
 pub mod ordered;

@@ -159,6 +159,21 @@ impl Filter {
         self.selection.needs_correlation()
     }
 
+    /// When a range that was asked for was open, in whichever process, on the clock of [`Frames::offset_ns`]; `None`:
+    /// no range was asked for.
+    pub fn range_times(&self, frames: &Frames) -> Option<Spans> {
+        let range = self.in_range.as_ref()?;
+        let mut spans = Spans::default();
+        for ((process, _), open) in &range.open {
+            let offset_ns = frames.offset_ns(*process);
+            for (start, end) in open.as_slice() {
+                spans.push(start.saturating_add(offset_ns), end.saturating_add(offset_ns));
+            }
+        }
+        spans.unite();
+        Some(spans)
+    }
+
     /// The same selection within one process.
     pub fn within_process(&self, process: u32) -> Filter {
         let taken = self.takes_process(process);

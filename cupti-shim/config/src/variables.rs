@@ -110,6 +110,7 @@ pub struct Settings {
     pub launch_stacks: u64,
     pub seen: Option<Vec<u8>>,
     pub shim: Option<Vec<u8>>,
+    pub nvml: Option<Vec<u8>>,
     pub disable: bool,
     pub processes: Processes,
 }
@@ -142,6 +143,7 @@ impl Default for Settings {
             launch_stacks: 0,
             seen: None,
             shim: None,
+            nvml: None,
             disable: false,
             processes: Processes::All,
         }
@@ -511,6 +513,15 @@ pub static VARIABLES: &[Variable] = &[
         doc: "The collector that `gpuprof record` and `gpuprof preload-path` use instead of their own",
         read: |s, v| path(v).map(|path| s.shim = path),
         show: |s| show_path(&s.shim),
+    },
+    Variable {
+        name: "GPUPROF_NVML",
+        flag: Flag::None,
+        default: "",
+        range: "path of a libnvidia-ml.so",
+        doc: "The management library that `gpuprof record --sample` asks about GPUs, instead of the driver's",
+        read: |s, v| path(v).map(|path| s.nvml = path),
+        show: |s| show_path(&s.nvml),
     },
     Variable {
         name: "GPUPROF_DISABLE",

@@ -17,6 +17,7 @@ mod named;
 mod ranges;
 mod ranges_on_gpu;
 mod regions;
+mod system;
 mod unified_memory;
 mod words;
 
@@ -50,6 +51,7 @@ pub static VIEWS: &[&dyn View] = &[
     &host_stacks::CProfile,
     &host_stacks::CPU_LINES,
     &host_stacks::PYTHON_LINES,
+    &system::SYSTEM,
 ];
 
 /// The argument that puts the innermost enclosing range before a kernel's name.

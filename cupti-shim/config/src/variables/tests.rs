@@ -69,6 +69,7 @@ fn every_setting_is_read() {
         ("GPUPROF_NVTX_CHAIN", "/opt/nvtx.so"),
         ("GPUPROF_SEEN", "/tmp/seen.jsonl"),
         ("GPUPROF_SHIM", "/opt/libgpuprof.so"),
+        ("GPUPROF_NVML", "/opt/libnvidia-ml.so.1"),
         ("GPUPROF_DISABLE", "1"),
     ];
     assert_eq!(written.len(), VARIABLES.len(), "a setting is missing here");
