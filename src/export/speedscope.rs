@@ -3,6 +3,7 @@
 
 use super::folded::to_stream;
 use super::{Columns, Context, Destination, Exporter, Keeps, Shape};
+use crate::analysis::cpu_stacks::HostStacks;
 use crate::analysis::stacks::{self, FrameText, Stacks};
 use crate::error::{Error, Result};
 use profiles::{Finished, FrameTable, Profiles};
@@ -10,6 +11,7 @@ use std::io::{self, Write};
 use trace_format::schema::TableSpec;
 use trace_format::tables;
 
+mod cpu;
 mod lanes;
 mod profiles;
 mod spill;
@@ -31,17 +33,19 @@ pub static SPEEDSCOPE: Exporter = Exporter {
 };
 
 /// What a slice may come from.
-const TABLES: &[&TableSpec] = &[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::API, &tables::RANGE];
+const TABLES: &[&TableSpec] =
+    &[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::API, &tables::RANGE, &tables::CPU_SAMPLE];
 
 fn write(context: &Context, destination: &mut Destination) -> Result<()> {
     let text = FrameText::new(context.labels)?;
     let mut table = FrameTable::default();
     let sampled = sampled(context, &text, &mut table)?;
-    let mut profiles = Profiles::new(context.frames, &text, &mut table);
+    let host = HostStacks::read(context.frames)?;
+    let mut profiles = Profiles::new(context.frames, &text, &mut table, &host);
     context
         .frames
         .in_order(TABLES, context.filter, |chunk| chunk.iter().try_for_each(|(piece, i)| profiles.row(piece, i)))?;
-    if profiles.is_empty() && sampled.is_empty() {
+    if profiles.is_empty() {
         return Err(Error::nothing("no record with a duration, so there is nothing to show in speedscope")
             .remedy("gpuprof info says what the trace holds"));
     }

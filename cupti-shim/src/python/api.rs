@@ -1,4 +1,5 @@
 //! The few functions of Python that are called, none of which needs its lock, and whether frames may be read now.
+#![allow(clippy::missing_transmute_annotations, reason = "each is that of the field it goes to")]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
