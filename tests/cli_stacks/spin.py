@@ -14,7 +14,7 @@ import time
 def hot(until):
     x = 0
     while time.thread_time() < until:
-        for i in range(2000):
+        for i in range(20000):
             x += i * i  # HOT LINE
     return x
 
@@ -22,7 +22,7 @@ def hot(until):
 def cool(until):
     x = 0
     while time.thread_time() < until:
-        for i in range(2000):
+        for i in range(20000):
             x ^= i  # COOL LINE
     return x
 

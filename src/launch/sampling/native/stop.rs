@@ -69,14 +69,11 @@ pub fn settle() -> bool {
 }
 
 fn let_go_late(tid: libc::pid_t) -> bool {
-    if has_ended(tid) {
-        return bury(tid);
-    }
-    let stopped = signal_of_stop(tid).is_some();
-    if stopped {
+    if signal_of_stop(tid).is_some() {
         drop(Stopped { tid, done: false });
+        return true;
     }
-    stopped
+    has_ended(tid) && bury(tid)
 }
 
 impl Stopped {
@@ -138,7 +135,8 @@ impl Stopped {
         let signal = signal_of_stop(self.tid).unwrap_or(0);
         // SAFETY: plain numbers. A signal that was about to be delivered is delivered; 0 is none.
         let detached = unsafe { libc::ptrace(libc::PTRACE_DETACH, self.tid, 0, libc::c_long::from(signal)) } == 0;
-        if !detached && !bury(self.tid) {
+        let is_over = detached || (has_ended(self.tid) && bury(self.tid));
+        if !is_over {
             PENDING.with_borrow_mut(|pending| pending.push(self.tid));
         }
     }
@@ -175,14 +173,17 @@ fn signal_of_stop(tid: libc::pid_t) -> Option<i32> {
     Some(if information.si_code >> 8 == EVENT_STOP { 0 } else { information.si_signo })
 }
 
-/// Whether the thread has ended, without taking notice of it.
+/// Whether the thread has ended, without taking notice of it. (Of a thread that is ours the kernel tells stops too,
+/// whatever is asked for.)
 fn has_ended(tid: libc::pid_t) -> bool {
     let mut information = std::mem::MaybeUninit::<libc::siginfo_t>::zeroed();
     let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT | libc::__WALL;
     // SAFETY: the kernel writes one `siginfo_t`; all zeros is a valid value, and means that nothing happened.
     unsafe {
         let outcome = libc::waitid(libc::P_PID, tid.cast_unsigned(), information.as_mut_ptr(), flags);
-        outcome != 0 || information.assume_init().si_pid() != 0
+        let information = information.assume_init();
+        let ends = [libc::CLD_EXITED, libc::CLD_KILLED, libc::CLD_DUMPED];
+        outcome != 0 || (information.si_pid() != 0 && ends.contains(&information.si_code))
     }
 }
 
