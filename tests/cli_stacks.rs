@@ -139,7 +139,10 @@ fn the_hot_function_and_the_hot_line_of_a_python_program_are_found() {
     assert_eq!(total, trace.samples.len() as u64);
     let text = gpuprof(&["report", &run, "--view", "cprofile"]).stdout;
     assert!(text.starts_with(&format!("         {total} samples in ")), "{text}");
-    assert!(text.contains("\n   ncalls  tottime  percall  cumtime  percall filename(function)\n        -  "), "{text}");
+    assert!(
+        text.contains("\n   ncalls  tottime  percall  cumtime  percall filename(function)\n        -  "),
+        "{text}"
+    );
 }
 
 #[test]
@@ -159,7 +162,8 @@ fn exports_of_cpu_time_add_up_to_the_samples() {
     assert!(folded.lines().any(|line| line.contains(";burn (") && line.contains(";hot (")), "{folded}");
     gpuprof(&["export", &run, "--format", "speedscope", "-o", &out("cpu.speedscope.json")]);
     let scope: Value = serde_json::from_slice(&std::fs::read(out("cpu.speedscope.json")).unwrap()).unwrap();
-    let profile = scope["profiles"].as_array().unwrap().iter().find(|p| p["name"] == "CPU time").expect("a profile");
+    let profile =
+        scope["profiles"].as_array().unwrap().iter().find(|p| p["name"] == "CPU time").expect("a profile");
     let weights = profile["weights"].as_array().unwrap().iter();
     assert_eq!(weights.map(|w| w.as_i64().unwrap()).sum::<i64>(), expected);
     assert_eq!(profile["endValue"], expected);
@@ -351,7 +355,12 @@ fn without_permission_it_is_said_what_is_missing_and_the_program_runs_on() {
         command.env("HOME", &folder).env_remove("XDG_CACHE_HOME");
         let answer = answer(&mut command);
         assert_eq!((answer.status, answer.stdout.as_str()), (0, "ran on\n"), "{}", answer.stderr);
-        assert_eq!(answer.stderr.matches("cannot be sampled: it has made itself unreadable").count(), 1, "{}", answer.stderr);
+        assert_eq!(
+            answer.stderr.matches("cannot be sampled: it has made itself unreadable").count(),
+            1,
+            "{}",
+            answer.stderr
+        );
         assert!(answer.stderr.contains("cap_sys_ptrace"), "{}", answer.stderr);
     }
     std::fs::remove_dir_all(&folder).unwrap();

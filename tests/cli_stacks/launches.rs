@@ -88,7 +88,8 @@ fn each_launch_has_its_line_whether_the_lock_is_held_or_given_back_by_the_first_
         assert_eq!(launches.stacks.values().sum::<usize>(), 8, "{:?}", launches.stacks);
         assert_eq!(launches.facts["kept"], 8);
         // From the module down to the line, with what is not ASCII.
-        let whole = launches.stacks.keys().filter(|stack| stack.starts_with("<module>:") && stack.contains(" train:"));
+        let whole =
+            launches.stacks.keys().filter(|stack| stack.starts_with("<module>:") && stack.contains(" train:"));
         assert_eq!(whole.count(), 2, "{:?}", launches.stacks);
         assert!(launches.stacks.keys().any(|stack| stack.contains("bäckward:")), "{:?}", launches.stacks);
         assert!(launches.files.iter().all(|file| file.ends_with("players/lines.py")), "{:?}", launches.files);

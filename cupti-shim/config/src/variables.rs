@@ -350,7 +350,13 @@ pub static VARIABLES: &[Variable] = &[
               program's time at most (docs/host-stacks.md)",
         read: |s, v| {
             s.launch_stacks = match switch(v) {
-                Ok(on) if v != b"1" => if on { LAUNCH_FRAMES } else { 0 },
+                Ok(on) if v != b"1" => {
+                    if on {
+                        LAUNCH_FRAMES
+                    } else {
+                        0
+                    }
+                }
                 _ => within(whole(v)?, 0, 64, show_number)?,
             };
             Ok(())

@@ -18,7 +18,8 @@ impl Budget {
         if now_ns - self.since_ns >= WINDOW_NS {
             // What was taken too much counts for the next second: one slow launch may not be followed by another.
             let windows = (now_ns - self.since_ns) / WINDOW_NS;
-            *self = Budget { since_ns: now_ns, spent_ns: (self.spent_ns - BUDGET_NS.saturating_mul(windows)).max(0) };
+            *self =
+                Budget { since_ns: now_ns, spent_ns: (self.spent_ns - BUDGET_NS.saturating_mul(windows)).max(0) };
         }
         self.spent_ns < BUDGET_NS
     }

@@ -195,7 +195,8 @@ impl Walk<'_> {
         // SAFETY: a code object, by its type, that the frame holds.
         let line = unsafe { self.api.line(identity.address, instruction) };
         // SAFETY: the caller's promise: one thread at a time.
-        let id = unsafe { self.frames.id(FrameDef { name: code.name, file: code.file, line }) }.ok_or(Walked::Full)?;
+        let id =
+            unsafe { self.frames.id(FrameDef { name: code.name, file: code.file, line }) }.ok_or(Walked::Full)?;
         codes.places[at] = Place { generation: code.generation, instruction, frame: id };
         Ok(id)
     }

@@ -65,7 +65,8 @@ where
         // Names were interned before the frames that have them were handed over.
         self.strings.drain();
         let Launches { frames, stacks, rows } = &mut self.launches;
-        let definitions = [(!frames.is_empty()).then(|| frames.take()), (!stacks.is_empty()).then(|| stacks.take())];
+        let definitions =
+            [(!frames.is_empty()).then(|| frames.take()), (!stacks.is_empty()).then(|| stacks.take())];
         let launches = (!rows.is_empty()).then(|| rows.take());
         for batch in definitions.into_iter().flatten() {
             self.write_definitions(Some(batch), now_ns);

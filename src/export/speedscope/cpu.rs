@@ -20,7 +20,13 @@ impl CpuTimeline {
     ///
     /// # Errors
     /// The temporary file failed.
-    pub(super) fn sample(&mut self, spill: &mut Spill, start_ns: i64, weight_ns: i64, frames: &[u32]) -> Result<()> {
+    pub(super) fn sample(
+        &mut self,
+        spill: &mut Spill,
+        start_ns: i64,
+        weight_ns: i64,
+        frames: &[u32],
+    ) -> Result<()> {
         // A thread that was asleep or that nobody looked at in time did nothing that is known.
         if start_ns > self.until_ns.saturating_add(weight_ns / 2) {
             self.close(spill)?;

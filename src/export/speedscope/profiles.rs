@@ -145,7 +145,9 @@ impl<'a> Profiles<'a> {
                 let end_ns = row.start_ns.saturating_add(duration_ns);
                 self.on_thread(process, row.tid, row.start_ns, Some(end_ns), Frame::Call(row.name_id))
             }
-            table if table == &tables::CPU_SAMPLE => self.sample(process, &CpuSampleRow::from_batch(&piece.rows, i)),
+            table if table == &tables::CPU_SAMPLE => {
+                self.sample(process, &CpuSampleRow::from_batch(&piece.rows, i))
+            }
             table if table == &tables::RANGE => {
                 let row = RangeRow::from_batch(&piece.rows, i);
                 let offset_ns = self.frames.offset_ns(process);

@@ -118,7 +118,8 @@ mod tests {
 
     #[test]
     fn where_the_two_do_not_fit_python_is_kept_whole() {
-        let stack = native("_start _PyEval_EvalFrameDefault@python3 run@lib.so _PyEval_EvalFrameDefault@python3 f@x");
+        let stack =
+            native("_start _PyEval_EvalFrameDefault@python3 run@lib.so _PyEval_EvalFrameDefault@python3 f@x");
         let frames = python(&[("<module>", true), ("main", false)]);
         assert_eq!(names(&merge(frames.clone(), stack)), "<module> main f");
         assert_eq!(names(&merge(frames, native("write"))), "<module> main", "a stack that could not be followed");

@@ -120,8 +120,7 @@ impl Sampler for CpuSampler {
         self.targets.retain(|key, _| living.contains(key));
         for member in members {
             let key = (member.pid, member.start_ticks);
-            let mut target =
-                self.targets.remove(&key).unwrap_or_else(|| Target::new(&member, &self.options));
+            let mut target = self.targets.remove(&key).unwrap_or_else(|| Target::new(&member, &self.options));
             let samples = target.sample(&self.options, &mut self.images, &mut self.counts, into);
             let mut named = std::mem::take(&mut target.named);
             self.write(member.pid, samples, &mut named, into);

@@ -154,12 +154,12 @@ impl View for CProfile {
         let seconds = |ns: u128| ns as f64 / 1e9;
         let samples: u64 = rows.iter().map(|(_, spent)| spent.own_count).sum();
         let all: u128 = rows.iter().map(|(_, spent)| spent.own_ns).sum();
-        let mut out = format!("         {samples} samples in {:.3} seconds\n\n   Ordered by: internal time\n", seconds(all));
+        let mut out =
+            format!("         {samples} samples in {:.3} seconds\n\n   Ordered by: internal time\n", seconds(all));
         let shown = top.unwrap_or(usize::MAX).min(rows.len());
         // Writing to memory does not fail.
         if shown < rows.len() {
-            let _ =
-                writeln!(out, "   List reduced from {} to {shown} due to restriction <{shown}>", rows.len());
+            let _ = writeln!(out, "   List reduced from {} to {shown} due to restriction <{shown}>", rows.len());
         }
         out.push_str("\n   ncalls  tottime  percall  cumtime  percall filename(function)\n");
         for ((function, file, _), spent) in rows.iter().take(shown) {
