@@ -127,13 +127,24 @@ pub fn reduce(series: &Series) -> Vec<(&Whose, Reduced)> {
 }
 
 /// Whether means and percentiles of a metric say something.
-fn is_averaged(metric: &str) -> bool {
+pub fn is_averaged(metric: &str) -> bool {
     metric != name::energy_mj && !metric.ends_with("_mask")
 }
 
-fn reduce_one(points: &[Point], is_averaged: bool) -> Reduced {
+/// The time from one sample to the next, in ascending order.
+fn gaps_ns(points: &[Point]) -> Vec<i64> {
     let mut gaps: Vec<i64> = neighbours(points).map(|(a, b)| b.at_ns - a.at_ns).filter(|gap| *gap > 0).collect();
     gaps.sort_unstable();
+    gaps
+}
+
+/// The usual time from one sample to the next: the median.
+pub fn usual_gap_ns(points: &[Point]) -> Option<i64> {
+    nearest_rank(&gaps_ns(points), 50)
+}
+
+fn reduce_one(points: &[Point], is_averaged: bool) -> Reduced {
+    let gaps = gaps_ns(points);
     let missed = nearest_rank(&gaps, 50).map_or(0, |usual| {
         let lost = |gap: &i64| if *gap > usual.saturating_mul(2) { (gap + usual / 2) / usual - 1 } else { 0 };
         gaps.iter().map(|gap| u64::try_from(lost(gap)).unwrap_or(0)).sum()
@@ -240,10 +251,7 @@ mod tests {
         let counter = points(&[(0, 0, 9e6), (0, 1, 9.5e6), (0, 2, 1e5)]);
         series.insert(whose(name::energy_mj), counter);
         // 500 J, then a counter that began again and has 100 J.
-        assert_eq!(
-            energy(&series),
-            [("power_mw".to_owned(), Some(600.0)), ("energy_mj".to_owned(), Some(600.0))]
-        );
+        assert_eq!(energy(&series), [("power_mw".to_owned(), Some(600.0)), ("energy_mj".to_owned(), Some(600.0))]);
         let reduced = reduce(&series);
         assert!(reduced[0].1.values.is_some() && reduced[1].1.values.is_none());
     }

@@ -19,11 +19,11 @@ const FRACTIONS: i64 = 1 << 20;
 type Device = (u32, u32);
 
 /// A quantity that changes by steps.
-struct Steps {
+pub(super) struct Steps {
     /// When and by how much.
-    changes: Vec<(u64, i64)>,
+    pub changes: Vec<(u64, i64)>,
     /// What a change of one unit is.
-    one: i64,
+    pub one: i64,
 }
 
 /// The part of a bin's area that is known: which bin, and value times ns.
@@ -55,7 +55,7 @@ impl Steps {
     }
 
     /// Fills a row with the tiles of all levels.
-    fn fill(mut self, row: &mut Row, scale: Scale) {
+    pub(super) fn fill(mut self, row: &mut Row, scale: Scale) {
         let mut areas = self.areas(scale);
         row.levels = scale.levels;
         for level in 1..=scale.levels {
@@ -115,6 +115,7 @@ pub(super) fn fill(
             Quantity::Queue => queue(model, device),
             Quantity::Copies => copies(model, device),
             Quantity::Memory => memory.steps(device, model.start_ns),
+            Quantity::Sample { .. } => continue,
         };
         steps.fill(row, scale);
     }

@@ -3,7 +3,7 @@
 use super::Timeline;
 use super::levels::{BIN_FACTOR, BINS_PER_TILE};
 use super::records;
-use super::rows::{RECORDS_PER_TILE, Row};
+use super::rows::{Quantity, RECORDS_PER_TILE, Row};
 use crate::error::{Error, Result};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -54,7 +54,9 @@ impl Timeline {
     /// None that a trace can cause.
     pub fn meta(&self, inline: bool) -> Result<String> {
         let counters = self.rows.iter().enumerate().filter_map(|(id, row)| {
-            let (name, unit) = row.counter?.words();
+            let quantity = row.counter?;
+            let (name, unit) = quantity.words();
+            let name = if matches!(quantity, Quantity::Sample { .. }) { &row.label } else { name };
             Some(json!({ "row": id, "unit": unit, "name": name }))
         });
         let meta = Meta {

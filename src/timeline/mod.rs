@@ -23,6 +23,7 @@ mod places;
 mod read;
 mod records;
 pub mod rows;
+mod samples;
 pub mod serve;
 pub mod tree;
 mod varint;
@@ -32,6 +33,7 @@ pub use links::Gap;
 
 use crate::analysis::labels::Labels;
 use crate::analysis::partial;
+use crate::analysis::system;
 use crate::error::{Error, Result};
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
@@ -86,6 +88,7 @@ pub fn need() -> Need {
         &tables::SYNC,
         &tables::UVM,
         &tables::MEMORY,
+        &tables::SAMPLE,
     ];
     Need { operators: true, ..Need::full(&tables) }
 }
@@ -103,11 +106,15 @@ impl Timeline {
         }
         model.link();
         let mut memory = counters::Memory::read(frames, filter)?;
-        let mut tree = tree::Tree::build(&model, &places::Places::read(labels)?, &memory);
+        let series = system::series(frames, filter)?;
+        let places = places::Places::read(labels)?;
+        let mut tree = tree::Tree::build(&model, &places, &memory);
+        let sampled = samples::add_rows(&mut tree, &series, &places);
         let busiest = tree.rows.iter().map(|row| row.members.len() as u64).max().unwrap_or(0);
         let scale = Scale::new(model.duration_ns, busiest);
         finish_rows(&mut tree.rows, &model, scale);
         counters::fill(&mut tree.rows, &tree.devices, &model, &mut memory, scale);
+        samples::fill(&mut tree.rows, &sampled, model.start_ns, scale);
         let mut notes = frames.all_notes();
         notes.extend(partial::notes(frames, filter, &Need::totals(&[]))?);
         let mut notes: Vec<String> = notes.into_iter().map(|note| note.text).collect();

@@ -77,10 +77,10 @@ impl<'a> Places<'a> {
 
     pub(super) fn process(&self, process: u32) -> String {
         let label = self.labels.process(process);
-        match label.strip_prefix("process") {
-            Some(rest) => format!("Process{rest}"),
-            None => label,
-        }
+        let heading = [("process", "Process"), ("launcher", "Launcher")].into_iter();
+        let mut heading =
+            heading.filter_map(|(word, heading)| Some(format!("{heading}{}", label.strip_prefix(word)?)));
+        heading.next().unwrap_or(label)
     }
 
     pub(super) fn thread(&self, process: u32, tid: u32) -> String {

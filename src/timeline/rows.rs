@@ -99,6 +99,11 @@ pub enum Quantity {
     Copies,
     /// Memory in use.
     Memory,
+    /// A metric that was sampled; the row's label names it.
+    Sample {
+        /// Its unit.
+        unit: &'static str,
+    },
 }
 
 impl Quantity {
@@ -109,6 +114,7 @@ impl Quantity {
             Quantity::Queue => ("Queue length", "kernels"),
             Quantity::Copies => ("Copies", "GB/s"),
             Quantity::Memory => ("Memory in use", "bytes"),
+            Quantity::Sample { unit } => ("Sample", unit),
         }
     }
 }

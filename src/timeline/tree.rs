@@ -169,7 +169,7 @@ impl Tree {
         tree
     }
 
-    fn push(&mut self, row: Row) -> usize {
+    pub(super) fn push(&mut self, row: Row) -> usize {
         self.rows.push(row);
         self.rows.len() - 1
     }

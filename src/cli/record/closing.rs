@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 pub fn lines(outcome: &Outcome, place: &Place) -> [String; 3] {
     if let Some(why) = &outcome.why {
         let samples = samples(outcome);
-        let nothing = samples.as_ref().map_or("nothing was recorded".to_owned(), |samples| {
-            format!("nothing was recorded but {samples}")
-        });
+        let nothing = samples
+            .as_ref()
+            .map_or("nothing was recorded".to_owned(), |samples| format!("nothing was recorded but {samples}"));
         let next = match (samples, outcome.traces.is_empty()) {
             (None, true) => "gpuprof doctor".to_owned(),
             _ => report(outcome, place),
@@ -105,6 +105,9 @@ fn where_it_is(outcome: &Outcome, place: &Place) -> String {
 
 fn report(outcome: &Outcome, place: &Place) -> String {
     let mut words: Vec<OsString> = vec!["gpuprof".into(), "report".into()];
+    if outcome.counts.is_empty() && samples(outcome).is_some() {
+        words.extend(["--view".into(), "system".into()]);
+    }
     match &place.folder {
         Some(folder) => words.push(folder.into()),
         None => words.extend(files(outcome).into_iter().take(8).map(OsString::from)),
@@ -204,7 +207,7 @@ mod tests {
         let why = Why { whom: "sleep".into(), what: "used no CUDA".into(), remedy: "use it".into() };
         let [what, _, next] = lines(&Outcome { why: Some(why), launcher, ..Outcome::default() }, &place(Some("r")));
         assert_eq!(what, "nothing was recorded but 1,200 samples: sleep: used no CUDA");
-        assert_eq!(next, "next: gpuprof report r");
+        assert_eq!(next, "next: gpuprof report --view system r");
     }
 
     #[test]

@@ -34,6 +34,12 @@ impl Clock {
         self.unix_ns.saturating_add(since(after)).saturating_sub(since(before))
     }
 
+    /// The clocks when this one began, when it was the system's: a reader that goes by this adds nothing to its times.
+    pub fn first_reading(&self) -> ClockRow {
+        let (trace_ns, unix_ns) = (self.unix_ns, self.unix_ns);
+        ClockRow { trace_ns, unix_ns, monotonic_ns: monotonic_ns(self.instant), provisional: false }
+    }
+
     /// This clock, the system's and CLOCK_MONOTONIC at one moment.
     pub fn reading(&self) -> ClockRow {
         let (instant, unix_ns) = tightest();

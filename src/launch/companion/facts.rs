@@ -29,9 +29,7 @@ impl Facts<'_> {
         map.insert("ppid".to_owned(), json!(std::os::unix::process::parent_id()));
         let argv = self.command.iter().map(|word| Value::from(word.to_string_lossy()));
         map.insert("launched".to_owned(), argv.collect());
-        for (key, path) in
-            [("host", "/proc/sys/kernel/hostname"), ("boot_id", "/proc/sys/kernel/random/boot_id")]
-        {
+        for (key, path) in [("host", "/proc/sys/kernel/hostname"), ("boot_id", "/proc/sys/kernel/random/boot_id")] {
             if let Ok(text) = fs::read_to_string(path) {
                 map.insert(key.to_owned(), json!(text.trim()));
             }

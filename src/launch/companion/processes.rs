@@ -104,12 +104,7 @@ impl Processes {
     }
 
     /// Takes in those of `new` that `belongs` says yes to, and then their descendants.
-    fn admit(
-        &self,
-        members: &mut BTreeMap<u32, Member>,
-        new: &mut Vec<Stat>,
-        belongs: impl Fn(&Stat) -> bool,
-    ) {
+    fn admit(&self, members: &mut BTreeMap<u32, Member>, new: &mut Vec<Stat>, belongs: impl Fn(&Stat) -> bool) {
         let mut admit = |new: &mut Vec<Stat>, belongs: &dyn Fn(&Stat, &BTreeMap<u32, Member>) -> bool| {
             let before = members.len();
             new.retain(|stat| {

@@ -101,7 +101,7 @@ impl Recorder {
             said: BTreeSet::new(),
         };
         let recorder = Recorder { clock, path: path.to_owned(), limits, state: Mutex::new(state) };
-        let reading = recorder.clock.reading();
+        let reading = recorder.clock.first_reading();
         let mut state = recorder.state();
         state.clock_at_ns = reading.trace_ns;
         state.push(reading);
@@ -211,10 +211,9 @@ impl Recorder {
             return;
         }
         let enough = match free_percent(&self.path) {
-            Some(free) if free < self.limits.min_free_percent => Err(format!(
-                "less than {} percent of the disk is free (--min-free)",
-                self.limits.min_free_percent
-            )),
+            Some(free) if free < self.limits.min_free_percent => {
+                Err(format!("less than {} percent of the disk is free (--min-free)", self.limits.min_free_percent))
+            }
             _ => Ok(()),
         };
         let written = enough.and_then(|()| state.write_waiting());

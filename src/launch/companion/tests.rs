@@ -59,7 +59,8 @@ fn counting(period_ms: u64, cost_ms: u64) -> (Counting, Arc<AtomicU64>, Arc<Atom
 }
 
 fn companion(file: &File, samplers: Vec<Box<dyn Sampler>>) -> Companion {
-    Companion::prepare(file.0.clone(), &["prog".into(), "arg".into()], "".into(), Limits::default(), samplers).unwrap()
+    Companion::prepare(file.0.clone(), &["prog".into(), "arg".into()], "".into(), Limits::default(), samplers)
+        .unwrap()
 }
 
 fn wait_for(what: impl Fn() -> bool) {
@@ -98,6 +99,7 @@ fn what_is_sampled_is_in_a_closed_trace_with_clocks_and_who_wrote_it() {
     assert_eq!(reader.definitions::<NoteRow>().rows.len(), 1);
     let clocks = reader.definitions::<ClockRow>().rows;
     assert!(clocks.len() >= 2 && clocks.iter().all(|c| !c.provisional));
+    assert_eq!(clocks[0].trace_ns, clocks[0].unix_ns, "times are Unix times as they are");
     let first = &samples[0];
     assert!((clocks[0].trace_ns..=clocks[clocks.len() - 1].trace_ns).contains(&first.start_ns));
     assert_eq!(reader.frames().iter().filter(|f| f.table == tables::CLOSED.id).count(), 1);
@@ -135,7 +137,7 @@ fn periods_that_pass_during_a_sample_are_counted_and_not_made_up() {
 
 #[test]
 fn a_sampler_that_hangs_does_not_hold_up_the_end() {
-    struct Hanging;
+    struct Hanging(Arc<AtomicU64>);
     impl Sampler for Hanging {
         fn name(&self) -> &'static str {
             "hanging"
@@ -144,12 +146,15 @@ fn a_sampler_that_hangs_does_not_hold_up_the_end() {
             Duration::from_millis(1)
         }
         fn sample(&mut self, _processes: &Processes, _into: &Recorder) {
+            self.0.store(1, Ordering::SeqCst);
             std::thread::sleep(Duration::from_secs(3600));
         }
     }
     let file = File::new("hangs");
-    let mut companion = companion(&file, vec![Box::new(Hanging)]);
+    let hangs = Arc::new(AtomicU64::new(0));
+    let mut companion = companion(&file, vec![Box::new(Hanging(hangs.clone()))]);
     companion.start(std::process::id());
+    wait_for(|| hangs.load(Ordering::SeqCst) == 1);
     let ended = companion.end();
     assert!(ended.remarks[0].contains("the sampler hanging did not end in time"), "{:?}", ended.remarks);
     assert!(TraceReader::open(&file.0).unwrap().is_closed());

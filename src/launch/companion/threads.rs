@@ -79,7 +79,9 @@ impl Threads {
         };
         match thread::Builder::new().name(format!("gpuprof:{name}")).spawn(run) {
             Ok(_) => self.samplers.push(Running { name, period, progress }),
-            Err(e) => self.recorder.remark(&format!("no samples of {name}: the system has no thread for them: {e}")),
+            Err(e) => {
+                self.recorder.remark(&format!("no samples of {name}: the system has no thread for them: {e}"))
+            }
         }
     }
 

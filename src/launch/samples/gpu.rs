@@ -182,7 +182,8 @@ mod tests {
     fn ids_of_devices_are_written_as_the_collector_writes_them() {
         let bytes = uuid_bytes("GPU-00112233-4455-6677-8899-aabbccddeeff").unwrap();
         assert_eq!(bytes, (0..16).map(|i| i * 0x11).collect::<Vec<u8>>());
-        for wrong in ["MIG-0", "GPU-0011", "GPU-zz112233-4455-6677-8899-aabbccddeeff", "GPU-€€€€€€€€€€€"] {
+        for wrong in ["MIG-0", "GPU-0011", "GPU-zz112233-4455-6677-8899-aabbccddeeff", "GPU-€€€€€€€€€€€"]
+        {
             assert_eq!(uuid_bytes(wrong), None, "{wrong}");
         }
         assert_eq!(short_bus_id("00000000:3B:00.0"), "0000:3b:00.0");

@@ -1,8 +1,8 @@
 //! NVIDIA's management library: found when it is needed, and lived without where it is not.
 
 use crate::launch::companion::Recorder;
-use nvml_wrapper::{Device, Nvml};
 use nvml_wrapper::error::NvmlError;
+use nvml_wrapper::{Device, Nvml};
 use std::ffi::{OsStr, OsString};
 
 /// Where the driver's library is; the last is Windows' subsystem for Linux.

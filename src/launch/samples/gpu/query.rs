@@ -110,7 +110,8 @@ pub(super) static QUERIES: &[Query] = &[
         ask: |device, out| {
             // Numbers of processes are those of the driver's namespace: in a container they may be none of ours.
             for process in device.running_compute_processes()? {
-                if let (UsedGpuMemory::Used(bytes), true) = (process.used_gpu_memory, out.pids.contains(&process.pid))
+                if let (UsedGpuMemory::Used(bytes), true) =
+                    (process.used_gpu_memory, out.pids.contains(&process.pid))
                 {
                     out.put(name::process_gpu_memory_bytes, bytes as f64);
                     if let Some(row) = out.rows.last_mut() {
