@@ -12,7 +12,7 @@ use crate::cupti::CuptiError;
 use crate::gate::GATE;
 use crate::messages::{Cause, Loss, Message};
 use crate::session::{Session, holder};
-use crate::{exit, log, sys};
+use crate::{exit, log, python, sys};
 
 /// CUPTI runs on it, and on some versions our completed callback. Pages that nobody touches cost nothing.
 const STACK_BYTES: usize = 1 << 20;
@@ -209,6 +209,7 @@ impl Flush {
 
     /// What is done every interval.
     fn interval(&mut self) {
+        python::look();
         let outstanding = self.outstanding();
         if outstanding > 0 {
             self.flush(false);

@@ -8,6 +8,7 @@
 //! buffers   CUPTI asks for a block, CUPTI gives it back ─▶ decode::names interns what dies with its module ─▶ queue
 //! flush     the thread that asks CUPTI for its buffers, every interval and at the end
 //! nvtx      the program's own ranges ─▶ queue
+//! python    where in a Python program each kernel was launched ─▶ queue
 //! writer    the thread that takes from the queues: decode ─▶ filter ─▶ columns ─▶ frames ─▶ output
 //! control   the thread that answers `gpuprof ctl`: gate, flush, marks, settings
 //! exit      waits for the last flush and for the file to be closed
@@ -38,6 +39,7 @@ mod names;
 mod nvtx;
 mod output;
 mod process;
+mod python;
 mod session;
 mod strides;
 mod sync;

@@ -28,7 +28,7 @@ use crate::gate::GATE;
 use crate::load::{self, Loaded};
 use crate::strides::Strides;
 use crate::writer::{self, Shared};
-use crate::{chatter, control, exit, flush, log, process, sys};
+use crate::{chatter, control, exit, flush, log, process, python, sys};
 use attach::measure;
 use callbacks::{buffer_completed, buffer_requested};
 
@@ -187,6 +187,10 @@ impl Session {
             self.gpu_kinds.iter().for_each(|kind| self.enable_kind(*kind));
         }
         GATE.arm(self);
+        python::listen(self, |domain, id| {
+            // One that this CUPTI does not know cannot be called either.
+            let _ = self.cupti.enable_callback(subscriber, domain, id, true);
+        });
         self.tell_denied();
         Ok(())
     }

@@ -12,6 +12,7 @@
 //! does not notice.
 
 mod books;
+mod launches;
 mod losses;
 mod obstacle;
 mod pace;

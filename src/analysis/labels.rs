@@ -91,6 +91,11 @@ impl<'a> Labels<'a> {
         }
     }
 
+    /// The name of a native function, demangled as chosen.
+    pub fn native_function(&self, name: u32) -> &str {
+        self.demangle(name)
+    }
+
     /// The API call's name without its version suffix.
     pub fn api(&self, name: u32) -> &str {
         cupti::strip_version(self.text(name))

@@ -1,10 +1,12 @@
-//! GPU time by where it comes from: as call stacks of process, thread, ranges, call and work, or of process, GPU,
-//! stream and work. What flame graphs are drawn from.
+//! GPU time by where it comes from: as call stacks of process, thread, ranges, call and work, of process, GPU, stream
+//! and work, or of process, Python lines and work; and CPU time as stacks of process, thread and functions. What flame
+//! graphs are drawn from.
 //!
 //! Work belongs to the call that launched it, and so to all ranges that were open on the thread of that call from its
 //! start to its end, as in [`super::ranges::credit`]. All kernels of a graph belong to the call that launched the
 //! graph. Work without a known call stands under [`Frame::UnknownLaunch`].
 
+use super::cpu_stacks::{HostFrame, frame_text};
 use super::labels::Labels;
 use super::launches;
 use crate::cupti::operation;
@@ -18,6 +20,7 @@ use std::cmp::Reverse;
 use trace_format::schema::TableSpec;
 use trace_format::tables;
 
+mod host;
 mod sites;
 
 /// One step of a stack.
@@ -43,6 +46,12 @@ pub enum Frame {
     Call(u32),
     /// In place of thread, ranges and call: the call was not recorded.
     UnknownLaunch,
+    /// A process by its number, of which there is no trace.
+    Pid(u32),
+    /// A function that ran on the CPU, perhaps with the line in it.
+    Host(HostFrame),
+    /// In place of Python frames: none were kept of the launch.
+    UnknownLine,
     /// A GPU as its process numbers it.
     Device {
         /// Ordinal of the process.
@@ -275,7 +284,15 @@ fn work_sums<P: Copy + Eq + std::hash::Hash + Send>(
 pub fn need() -> Need {
     Need {
         operators: true,
-        ..Need::full(&[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::API, &tables::RANGE])
+        ..Need::full(&[
+            &tables::KERNEL,
+            &tables::MEMCPY,
+            &tables::MEMSET,
+            &tables::API,
+            &tables::RANGE,
+            &tables::CPU_SAMPLE,
+            &tables::LAUNCH_STACK,
+        ])
     }
 }
 
@@ -306,6 +323,9 @@ impl<'a> FrameText<'a> {
             Frame::Range { domain, name } => format!("{}:{}", labels.text(domain), labels.text(name)).into(),
             Frame::Call(name) => labels.api(name).into(),
             Frame::UnknownLaunch => "[unknown launch]".into(),
+            Frame::Pid(pid) => format!("process {pid}").into(),
+            Frame::Host(frame) => frame_text(labels, frame).into(),
+            Frame::UnknownLine => "[no Python line]".into(),
             Frame::Device { process, device } => match labels.device(process, device) {
                 "" => format!("GPU {device}").into(),
                 name => format!("GPU {device} ({name})").into(),

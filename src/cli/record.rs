@@ -2,6 +2,7 @@
 
 mod closing;
 mod flags;
+mod host_stacks;
 mod outcome;
 mod place;
 mod samplers;
@@ -12,6 +13,7 @@ use crate::launch::program;
 use crate::launch::shim::{Places, locate};
 use crate::launch::supervise::{self, Ended, NotStarted};
 use flags::SettingFlags;
+use host_stacks::HostStackFlags;
 use outcome::{Outcome, Ran};
 use place::Place;
 use shim_config::control::RuntimeDir;
@@ -47,6 +49,9 @@ pub struct Args {
     /// the launcher's own; see report --view system
     #[arg(long, value_name = "TIME", value_parser = samplers::period)]
     sample: Option<Duration>,
+
+    #[command(flatten)]
+    host_stacks: HostStackFlags,
 
     #[command(flatten)]
     settings: SettingFlags,

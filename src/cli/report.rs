@@ -358,6 +358,16 @@ impl<'a> Plan<'a> {
             out.write_all(&answer).map_err(failed)?;
             return Ok(shown);
         }
+        if let ([(view, arguments)], None) = (&self.views[..], machine) {
+            let context = Context { frames, labels, filter, arguments: arguments.clone() };
+            if let Some(text) = view.own_layout(&context, self.args.rows.top)? {
+                let notes = self.notes(frames, filter)?;
+                progress.finish();
+                say(&notes);
+                out.write_all(text.as_bytes()).map_err(failed)?;
+                return Ok(true);
+            }
+        }
         let mut document = Document::default();
         for (view, arguments) in &self.views {
             let context = Context { frames, labels, filter, arguments: arguments.clone() };

@@ -1,6 +1,6 @@
 //! A flame graph: an SVG picture that answers the mouse, drawn by inferno from the folded stacks.
 
-use super::folded::{BY, lines, to_stream};
+use super::folded::{BY, By, lines, to_stream};
 use super::{Context, Destination, Exporter, Shape};
 use crate::analysis::stacks::{self, Frame};
 use crate::error::{Error, Result};
@@ -12,7 +12,7 @@ use std::io;
 pub static FLAMEGRAPH: Exporter = Exporter {
     name: "flamegraph",
     extension: "svg",
-    doc: "GPU time as a flame graph (SVG): process, thread, NVTX ranges, API call, kernel",
+    doc: "GPU or CPU time as a flame graph (SVG): process, thread, NVTX ranges, API call, kernel; or functions",
     shape: Shape::Stream,
     need: stacks::need,
     options: &[
@@ -27,14 +27,16 @@ pub static FLAMEGRAPH: Exporter = Exporter {
 };
 
 fn write(context: &Context, destination: &mut Destination) -> Result<()> {
+    let by = By::of(context)?;
     let lines = lines(context)?;
     let total_ns: u128 = lines.stacks.values().sum();
     if total_ns == 0 {
-        return Err(Error::nothing("no GPU work with a duration, so there is no flame graph to draw")
+        let what = if by == By::Cpu { "no CPU sample is selected" } else { "no GPU work with a duration" };
+        return Err(Error::nothing(format!("{what}, so there is no flame graph to draw"))
             .remedy("gpuprof info says what the trace holds"));
     }
     if u64::try_from(total_ns).is_err() {
-        return Err(Error::new("more than 2^64 ns of GPU time, which a flame graph cannot add up")
+        return Err(Error::new("more than 2^64 ns, which a flame graph cannot add up")
             .remedy("choose a part with --from and --to"));
     }
     let mut palette = PaletteMap::default();
@@ -46,10 +48,7 @@ fn write(context: &Context, destination: &mut Destination) -> Result<()> {
     let mut options = Options::default();
     options.bgcolors = Some(BackgroundColor::Flat(Color::new(255, 255, 255)));
     options.title = title(context);
-    options.subtitle = Some(match context.options.get(BY.0) {
-        Some("stream") => "GPU time by process, GPU, stream and kernel".to_owned(),
-        _ => "GPU time by process, thread, NVTX ranges, API call and kernel".to_owned(),
-    });
+    options.subtitle = Some(by.title().to_owned());
     options.count_name = "ns".to_owned();
     options.name_type = "Name:".to_owned();
     options.palette_map = Some(&mut palette);
@@ -112,8 +111,8 @@ fn printable(text: &str) -> String {
     text.replace(|c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}'), " ")
 }
 
-/// A colour that says what a frame is: grey for the program, warm for its ranges, blue for calls, green for kernels,
-/// violet for copies and fills. Names of one kind differ in shade.
+/// A colour that says what a frame is: grey for the program, yellow for Python, red for native code, orange for ranges,
+/// blue for calls, green for kernels, violet for copies and fills. Names of one kind differ in shade.
 fn color(frame: Frame, name: &str) -> Color {
     // FNV-1a: the same on every machine.
     let hash =
@@ -121,11 +120,14 @@ fn color(frame: Frame, name: &str) -> Color {
     let part = |shift: u32, range: u64| ((hash >> shift) % range) as u8;
     let (a, b) = (part(16, 40), part(32, 30));
     let (r, g, blue) = match frame {
-        Frame::Process(_) | Frame::Device { .. } => (190 + a / 4, 196 + a / 4, 204 + a / 4),
+        Frame::Process(_) | Frame::Pid(_) | Frame::Device { .. } => (190 + a / 4, 196 + a / 4, 204 + a / 4),
         Frame::Thread { .. } | Frame::Stream { .. } => (205 + a / 4, 210 + a / 4, 216 + a / 4),
         Frame::Range { .. } => (235 + b / 3, 165 + a, 85 + b),
         Frame::Call(_) => (125 + b, 170 + b, 225 + b / 2),
-        Frame::UnknownLaunch => (170, 170, 170),
+        Frame::UnknownLaunch | Frame::UnknownLine => (170, 170, 170),
+        // Python in yellow, native code in red.
+        Frame::Host(frame) if frame.kind == 0 => (235 + b / 3, 195 + a, 95 + b),
+        Frame::Host(_) => (225 + b / 3, 125 + a, 105 + b),
         Frame::Kernel(_) => (95 + a, 180 + a, 105 + b),
         Frame::Copy(_) | Frame::Fill => (185 + b, 140 + a, 220 + b / 2),
     };

@@ -9,12 +9,13 @@ use flate2::write::GzEncoder;
 use hashbrown::HashMap;
 use std::collections::BTreeMap;
 use std::io::Write;
+use trace_format::tables;
 
 /// Folded stacks.
 pub static FOLDED: Exporter = Exporter {
     name: "folded",
     extension: "folded",
-    doc: "GPU time by stack, one line each, for flame graph tools: process;thread;range;call;kernel NANOSECONDS",
+    doc: "GPU or CPU time by stack, one line each, for flame graph tools: process;thread;range;call;kernel NANOSECONDS",
     shape: Shape::Stream,
     need: stacks::need,
     options: &[BY],
@@ -24,8 +25,66 @@ pub static FOLDED: Exporter = Exporter {
 };
 
 /// The option that chooses what stacks are made of.
-pub(super) const BY: (&str, &str) =
-    ("by", "range (process, thread, NVTX ranges, API call, kernel) or stream (process, GPU, stream, kernel)");
+pub(super) const BY: (&str, &str) = (
+    "by",
+    "range (process, thread, NVTX ranges, API call, kernel), stream (process, GPU, stream, kernel), gpu-python \
+     (process, Python lines, kernel; recorded with --launch-stacks) or cpu (CPU time by process, thread and functions; \
+     recorded with --cpu-sampling)",
+);
+
+/// What stacks are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum By {
+    Range,
+    Stream,
+    GpuPython,
+    Cpu,
+}
+
+impl By {
+    /// What the option says.
+    ///
+    /// # Errors
+    /// Something unknown.
+    pub(super) fn of(context: &Context) -> Result<By> {
+        match context.options.get(BY.0) {
+            None | Some("range") => Ok(By::Range),
+            Some("stream") => Ok(By::Stream),
+            Some("gpu-python") => Ok(By::GpuPython),
+            Some("cpu") => Ok(By::Cpu),
+            Some(other) => Err(Error::new(format!("--option by={other}: unknown"))
+                .remedy("write by=range, by=stream, by=gpu-python or by=cpu")),
+        }
+    }
+
+    /// The stacks.
+    ///
+    /// # Errors
+    /// A part of a file that cannot be read; none of what they are made of was recorded.
+    pub(super) fn stacks(self, context: &Context) -> Result<Stacks> {
+        let rows = |table| context.frames.rows(table) > 0;
+        match self {
+            By::Range => Stacks::by_range(context.labels, context.filter),
+            By::Stream => Stacks::by_stream(context.labels, context.filter),
+            By::GpuPython if rows(&tables::LAUNCH_STACK) => Stacks::gpu_python(context.labels, context.filter),
+            By::GpuPython => Err(Error::nothing("the trace does not say which Python line launched what")
+                .remedy("record with gpuprof record --launch-stacks")),
+            By::Cpu if rows(&tables::CPU_SAMPLE) => Stacks::cpu(context.labels, context.filter),
+            By::Cpu => Err(Error::nothing("the trace holds no CPU samples")
+                .remedy("record with gpuprof record --cpu-sampling 100")),
+        }
+    }
+
+    /// Whose time it is, and by what, for titles.
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            By::Range => "GPU time by process, thread, NVTX ranges, API call and kernel",
+            By::Stream => "GPU time by process, GPU, stream and kernel",
+            By::GpuPython => "GPU time by process, Python lines that launched it, and kernel",
+            By::Cpu => "CPU time by process, thread and functions (samples)",
+        }
+    }
+}
 
 fn write(context: &Context, destination: &mut Destination) -> Result<()> {
     let lines = lines(context)?;
@@ -66,13 +125,7 @@ pub(super) struct Lines {
 /// # Errors
 /// A part of a file that cannot be read; an unknown value of the option.
 pub(super) fn lines(context: &Context) -> Result<Lines> {
-    let stacks = match context.options.get(BY.0) {
-        None | Some("range") => Stacks::by_range(context.labels, context.filter)?,
-        Some("stream") => Stacks::by_stream(context.labels, context.filter)?,
-        Some(other) => {
-            return Err(Error::new(format!("--option by={other}: unknown")).remedy("write by=range or by=stream"));
-        }
-    };
+    let stacks = By::of(context)?.stacks(context)?;
     let text = FrameText::new(context.labels)?;
     let mut cleaned: HashMap<(Frame, bool), String> = HashMap::new();
     let mut lines = Lines { stacks: BTreeMap::new(), kinds: HashMap::new() };

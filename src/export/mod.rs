@@ -135,6 +135,10 @@ pub const EVERYTHING: &[Keeps] = &[
     keeps_all("loss"),
     keeps_all("note"),
     keeps_all("sample"),
+    keeps_all("frame"),
+    keeps_all("stack"),
+    keeps_all("cpu_sample"),
+    keeps_all("launch_stack"),
 ];
 
 /// Some columns of a table.

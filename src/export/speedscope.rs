@@ -1,8 +1,9 @@
-//! speedscope's own file format: GPU time by range as a sampled profile, then the timelines as evented ones, one for
-//! each stream and each thread. Times are nanoseconds from the first slice on.
+//! speedscope's own file format: GPU time by range, GPU time by Python line and CPU time as sampled profiles, then the
+//! timelines as evented ones, one for each stream and each thread. Times are nanoseconds from the first slice on.
 
 use super::folded::to_stream;
 use super::{Columns, Context, Destination, Exporter, Keeps, Shape};
+use crate::analysis::cpu_stacks::HostStacks;
 use crate::analysis::stacks::{self, FrameText, Stacks};
 use crate::error::{Error, Result};
 use profiles::{Finished, FrameTable, Profiles};
@@ -10,6 +11,7 @@ use std::io::{self, Write};
 use trace_format::schema::TableSpec;
 use trace_format::tables;
 
+mod cpu;
 mod lanes;
 mod profiles;
 mod spill;
@@ -31,13 +33,15 @@ pub static SPEEDSCOPE: Exporter = Exporter {
 };
 
 /// What a slice may come from.
-const TABLES: &[&TableSpec] = &[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::API, &tables::RANGE];
+const TABLES: &[&TableSpec] =
+    &[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::API, &tables::RANGE, &tables::CPU_SAMPLE];
 
 fn write(context: &Context, destination: &mut Destination) -> Result<()> {
     let text = FrameText::new(context.labels)?;
     let mut table = FrameTable::default();
     let sampled = sampled(context, &text, &mut table)?;
-    let mut profiles = Profiles::new(context.frames, &text, &mut table);
+    let host = HostStacks::read(context.frames)?;
+    let mut profiles = Profiles::new(context.frames, &text, &mut table, &host);
     context
         .frames
         .in_order(TABLES, context.filter, |chunk| chunk.iter().try_for_each(|(piece, i)| profiles.row(piece, i)))?;
@@ -52,7 +56,7 @@ fn write(context: &Context, destination: &mut Destination) -> Result<()> {
 /// The whole file.
 fn document(
     context: &Context,
-    sampled: Option<String>,
+    sampled: Vec<String>,
     mut profiles: Finished,
     table: &FrameTable,
     out: &mut dyn Write,
@@ -68,8 +72,8 @@ fn document(
     }
     write!(out, "\n]}},\"profiles\":[").map_err(failed)?;
     let mut comma = "";
-    if let Some(sampled) = sampled {
-        write!(out, "\n{sampled}").map_err(failed)?;
+    for sampled in sampled {
+        write!(out, "{comma}\n{sampled}").map_err(failed)?;
         comma = ",";
     }
     for (name, events) in &profiles.profiles {
@@ -83,25 +87,38 @@ fn document(
     writeln!(out, "\n]}}").map_err(failed)
 }
 
-/// GPU time by range as a sampled profile: one sample for each stack, whose weight is its total. `None` without work.
-fn sampled(context: &Context, text: &FrameText, table: &mut FrameTable) -> Result<Option<String>> {
-    let stacks = Stacks::by_range(context.labels, context.filter)?;
+/// Time as sampled profiles: GPU time by range, and where such were recorded GPU time by Python line and CPU time. One
+/// sample for each stack, whose weight is its total.
+fn sampled(context: &Context, text: &FrameText, table: &mut FrameTable) -> Result<Vec<String>> {
+    let rows = |table| context.frames.rows(table) > 0;
+    let mut profiles = vec![("GPU time by range", Stacks::by_range(context.labels, context.filter)?)];
+    if rows(&tables::LAUNCH_STACK) {
+        profiles.push(("GPU time by Python line", Stacks::gpu_python(context.labels, context.filter)?));
+    }
+    if rows(&tables::CPU_SAMPLE) {
+        profiles.push(("CPU time", Stacks::cpu(context.labels, context.filter)?));
+    }
+    Ok(profiles.iter().filter_map(|(name, stacks)| profile(name, stacks, text, table)).collect())
+}
+
+/// `None` without any stack.
+fn profile(name: &str, stacks: &Stacks, text: &FrameText, table: &mut FrameTable) -> Option<String> {
     let (mut samples, mut weights) = (Vec::new(), Vec::new());
     stacks.for_each(|path, weight| {
         let indexes: Vec<String> = path.iter().map(|&frame| table.index(frame, text).to_string()).collect();
         samples.push(format!("[{}]", indexes.join(",")));
         weights.push(weight.total_ns.to_string());
     });
-    if samples.is_empty() {
-        return Ok(None);
-    }
-    Ok(Some(format!(
-        "{{\"type\":\"sampled\",\"name\":\"GPU time by range\",\"unit\":\"nanoseconds\",\"startValue\":0,\
-         \"endValue\":{},\"samples\":[{}],\"weights\":[{}]}}",
-        stacks.total_ns(),
-        samples.join(","),
-        weights.join(",")
-    )))
+    (!samples.is_empty()).then(|| {
+        format!(
+            "{{\"type\":\"sampled\",\"name\":{},\"unit\":\"nanoseconds\",\"startValue\":0,\
+             \"endValue\":{},\"samples\":[{}],\"weights\":[{}]}}",
+            json(name),
+            stacks.total_ns(),
+            samples.join(","),
+            weights.join(",")
+        )
+    })
 }
 
 /// The names of the files.

@@ -3,13 +3,14 @@
 //! [`shim`] finds or unpacks `libgpuprof.so`; [`environment`] makes the variables through which it gets into every
 //! process; [`folder`] makes the place where traces go; [`supervise`] runs the program as if nobody stood between it
 //! and whoever started us; [`program`] says beforehand what would keep the collector out; [`companion`] is what the
-//! launcher itself measures and writes meanwhile.
+//! launcher itself measures and writes meanwhile, [`sampling`] of the program's stacks.
 
 pub mod companion;
 pub mod environment;
 pub mod folder;
 pub mod program;
 pub mod samples;
+pub mod sampling;
 pub mod shim;
 mod start;
 pub mod supervise;

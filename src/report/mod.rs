@@ -54,6 +54,13 @@ pub trait View: Sync {
     /// # Errors
     /// A part of a file that cannot be read.
     fn table(&self, context: &Context) -> Result<Table>;
+    /// The text for people where the tool that the view is named after has a layout of its own; `top`: rows at most.
+    ///
+    /// # Errors
+    /// A part of a file that cannot be read.
+    fn own_layout(&self, _context: &Context, _top: Option<usize>) -> Result<Option<String>> {
+        Ok(None)
+    }
 }
 
 /// Finds the view that `text` names, with its arguments: `cuda_gpu_kern_sum:base`.

@@ -220,6 +220,16 @@ impl Filter {
         out
     }
 
+    /// This filter for samples, which the launcher took of all processes: [`Filter::takes_pid`] judges whose they are.
+    pub fn for_samples(&self) -> Filter {
+        Filter { process: Vec::new(), ..self.clone() }
+    }
+
+    /// Whether samples of the process with this number take part.
+    pub fn takes_pid(&self, pid: u32) -> bool {
+        self.selection.pids.is_empty() || self.selection.pids.contains(&pid)
+    }
+
     /// Marks the selected rows of `batch`, unless that is all of them.
     pub fn apply(&self, table: &TableSpec, batch: &mut Batch) {
         let s = &self.selection;

@@ -147,6 +147,10 @@ builders! {
     loss: LossRow,
     note: NoteRow,
     sample: SampleRow,
+    frame: FrameRow,
+    stack: StackRow,
+    cpu_sample: CpuSampleRow,
+    launch_stack: LaunchStackRow,
 }
 
 /// One process of the file being read: who it is and its rows so far.

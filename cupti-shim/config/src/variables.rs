@@ -111,6 +111,8 @@ pub struct Settings {
     pub runtime_dir: RuntimeDir,
     /// A signal's number.
     pub toggle_signal: Option<u8>,
+    /// Frames kept of each launch; 0: none are.
+    pub launch_stacks: u64,
     pub seen: Option<Vec<u8>>,
     pub shim: Option<Vec<u8>>,
     pub nvml: Option<Vec<u8>>,
@@ -145,6 +147,7 @@ impl Default for Settings {
             nvtx_chain: None,
             runtime_dir: RuntimeDir::Default,
             toggle_signal: None,
+            launch_stacks: 0,
             seen: None,
             shim: None,
             nvml: None,
@@ -236,6 +239,9 @@ static MEMBERSHIPS: [(&str, Membership); 2] =
 static PREPARES: [(&str, Prepare); 3] = [("auto", Prepare::Auto), ("on", Prepare::On), ("off", Prepare::Off)];
 static GRAPHS: [(&str, Graph); 2] = [("node", Graph::Node), ("graph", Graph::Graph)];
 static POLICIES: [(&str, SizePolicy); 2] = [("stop", SizePolicy::Stop), ("ring", SizePolicy::Ring)];
+
+/// Frames of a launch that are kept unless a number is given: enough to leave a framework's own.
+const LAUNCH_FRAMES: u64 = 8;
 
 fn path(value: &[u8]) -> Result<Option<Vec<u8>>, String> {
     if value.contains(&0) {
@@ -349,6 +355,32 @@ pub static VARIABLES: &[Variable] = &[
         doc: "Record NVTX ranges and marks",
         read: |s, v| switch(v).map(|on| s.nvtx = on),
         show: |s| show_switch(s.nvtx),
+    },
+    Variable {
+        name: "GPUPROF_LAUNCH_STACKS",
+        flag: Flag::Switch("launch-stacks"),
+        default: "off",
+        range: "on (8 frames), off, or a number of frames up to 64",
+        doc: "Keep the Python frames from which each kernel was launched, the innermost so many; takes 2 % of the \
+              program's time at most (docs/host-stacks.md)",
+        read: |s, v| {
+            s.launch_stacks = match switch(v) {
+                Ok(on) if v != b"1" => {
+                    if on {
+                        LAUNCH_FRAMES
+                    } else {
+                        0
+                    }
+                }
+                _ => within(whole(v)?, 0, 64, show_number)?,
+            };
+            Ok(())
+        },
+        show: |s| match s.launch_stacks {
+            0 => "off".to_owned(),
+            LAUNCH_FRAMES => "on".to_owned(),
+            frames => frames.to_string(),
+        },
     },
     Variable {
         name: "GPUPROF_PROCESSES",

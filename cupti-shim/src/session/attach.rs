@@ -14,7 +14,7 @@ use crate::cupti::{Cupti, CuptiError, Subscriber};
 use crate::gate::GATE;
 use crate::load::{self, Loaded};
 use crate::strides::Strides;
-use crate::{control, exit, log, nvtx, sys, writer};
+use crate::{control, exit, log, nvtx, python, sys, writer};
 
 /// Says once why nothing will be recorded, and keeps it for the file and the list of processes.
 pub fn fail(loaded: &Loaded, cause: Cause, detail: String) {
@@ -91,6 +91,7 @@ pub fn arm() -> bool {
         control::reset();
         nvtx::start_over();
         writer::renew();
+        python::start_over();
         GATE.reset()
     })
 }

@@ -10,7 +10,7 @@ use cupti_sys::{
 
 use super::{CBID_DEVICE_GET_COUNT, current};
 use crate::gate::GATE;
-use crate::{guard, sys, writer};
+use crate::{guard, python, sys, writer};
 
 /// CUPTI's callback: API calls that the gate listens to, contexts.
 pub(super) unsafe extern "C" fn on_callback(_user: *mut c_void, domain: u32, id: u32, data: *const c_void) {
@@ -27,6 +27,9 @@ pub(super) unsafe extern "C" fn on_callback(_user: *mut c_void, domain: u32, id:
                     }
                     cbid::driver::PROFILER_STOP if site == CUPTI_API_ENTER => {
                         GATE.profiler_stop(session, correlation);
+                    }
+                    _ if site == CUPTI_API_ENTER && python::is_launch(id) && GATE.is_open() => {
+                        python::on_launch(correlation);
                     }
                     CBID_DEVICE_GET_COUNT
                         if site == CUPTI_API_ENTER

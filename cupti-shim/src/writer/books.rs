@@ -1,6 +1,8 @@
 //! What was lost elsewhere, and the last page of the books.
 
 use serde_json::{Value, json};
+use trace_format::schema::RowBuilder;
+use trace_format::tables::NoteRow;
 use trace_format::write::Segments;
 
 use super::losses::Window;
@@ -8,7 +10,7 @@ use super::recorder::{Keep, LossPatience, Recorder};
 use super::trace::Place;
 use crate::buffers::Dry;
 use crate::messages::{Cause, Loss};
-use crate::{log, nvtx};
+use crate::{log, nvtx, python};
 
 /// Intervals after which requests that found no block are reported even if CUPTI says nothing of dropped records.
 const DRY_PATIENCE: u32 = 4;
@@ -87,6 +89,7 @@ where
     /// Writes everything and ends the file.
     pub(super) fn close(&mut self, reason: &'static str, now_ns: i64) {
         self.ranges.finish(&mut self.range_rows);
+        self.note_skipped_launches();
         self.collect_losses(true);
         // A last attempt, whatever stood in the way before.
         if self.obstacle.as_ref().is_some_and(|o| o.retry_ns.is_some()) {
@@ -106,6 +109,16 @@ where
         self.closed = true;
     }
 
+    /// Says how many launches have no Python stack because there was no time or no room for it.
+    fn note_skipped_launches(&mut self) {
+        let skipped = python::skipped();
+        if skipped > 0 {
+            let text = format!("{skipped} launches have no Python stack: taking it would have cost more than 2 %");
+            let text_id = self.strings.text_id(text.into());
+            self.meta.notes.push(NoteRow { start_ns: None, text_id });
+        }
+    }
+
     fn closing_facts(&self, reason: &str) -> Value {
         let mut facts = self.totals.to_json();
         let pool = &self.shared.pool;
@@ -120,6 +133,7 @@ where
             },
             "names": {"refused": self.shared.names.refused(), "cut": self.shared.names.cut()},
             "messages_lost": self.shared.messages_lost(),
+            "launch_stacks": python::facts(),
             "nvtx": {
                 "without_end": ranges.without_end,
                 "without_start": ranges.without_start,

@@ -14,6 +14,7 @@ use trace_format::tables::thread::ThreadBuilder;
 use trace_format::tables::{NoteRow, RangeRow};
 use trace_format::write::Segments;
 
+use super::launches::Launches;
 use super::losses::{Losses, Window};
 use super::obstacle::{Obstacle, SIZE_LIMIT};
 use super::pace::Pace;
@@ -128,6 +129,7 @@ pub(super) struct Recorder<S: Segments, K> {
     pub(super) strings: Strings,
     pub(super) ranges: Ranges,
     pub(super) range_rows: RangeBuilder,
+    pub(super) launches: Launches,
     pub(super) meta: Meta,
     pub(super) totals: Totals,
     pub(super) obstacle: Option<Obstacle>,
@@ -183,6 +185,7 @@ where
             strings: Strings::new(shared.names, call_name),
             ranges: Ranges::new(),
             range_rows: RangeBuilder::default(),
+            launches: Launches::default(),
             meta: Meta::default(),
             totals: Totals::default(),
             obstacle: None,
@@ -219,6 +222,7 @@ where
         self.lift_obstacle(now_ns);
         let blocks = self.take_blocks(BLOCKS_AT_ONCE, now_ns);
         let events = self.take_events(now_ns);
+        self.take_launches(now_ns);
         while let Some(message) = self.shared.next_message() {
             self.message(message, now_ns);
             if self.closed {
@@ -267,7 +271,7 @@ where
     /// Rows that wait.
     fn pending(&self) -> usize {
         let meta = usize::from(!self.meta.is_empty());
-        self.decoder.tables.rows_pending() + self.range_rows.len() + self.strings.len() + meta
+        self.decoder.tables.rows_pending() + self.range_rows.len() + self.launches.len() + self.strings.len() + meta
     }
 
     /// What is done every interval.
@@ -432,6 +436,7 @@ where
     fn catch_up(&mut self, now_ns: i64) {
         self.take_blocks(self.shared.blocks_waiting(), now_ns);
         self.take_events(now_ns);
+        self.take_launches(now_ns);
     }
 
     /// Rows of ranges that belong into the trace, of those gathered so far.

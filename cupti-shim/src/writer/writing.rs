@@ -3,7 +3,7 @@
 use trace_format::columns::Batch;
 use trace_format::schema::{Role, RowBuilder, TableSpec};
 use trace_format::tables::loss::LossBuilder;
-use trace_format::tables::{LossRow, PROCESS, RANGE, SHAPE, STRING};
+use trace_format::tables::{FRAME, LAUNCH_STACK, LossRow, PROCESS, RANGE, SHAPE, STACK, STRING};
 use trace_format::write::{Segments, WriteError};
 
 use super::losses::Window;
@@ -53,6 +53,7 @@ where
         }
         self.write_tables(1, now_ns);
         self.write_ranges(now_ns);
+        self.write_launches(now_ns);
         self.write_meta(now_ns);
     }
 
@@ -79,7 +80,7 @@ where
     }
 
     /// Writes the strings that wait, then what waited before, then `batch`; keeps what is refused.
-    fn write_definitions(&mut self, batch: Option<Batch>, now_ns: i64) {
+    pub(super) fn write_definitions(&mut self, batch: Option<Batch>, now_ns: i64) {
         let strings = self.strings.take();
         let mut waiting = std::mem::take(&mut self.definitions);
         waiting.extend(strings);
@@ -103,8 +104,8 @@ where
         let waiting: usize = self.definitions.iter().map(Batch::size_bytes).sum();
         let never = self.obstacle.as_ref().is_some_and(|o| o.retry_ns.is_none());
         if never || waiting + rest.size_bytes() > MOST_DEFINITIONS_BYTES {
-            // Strings and shapes are no records; devices, contexts, streams and threads are.
-            if rest.table != &STRING && rest.table != &SHAPE {
+            // Strings, shapes, frames and stacks are no records; devices, contexts, streams and threads are.
+            if ![&STRING, &SHAPE, &FRAME, &STACK].contains(&rest.table) {
                 self.lose(rest.rows as u64, Window::EMPTY);
             }
             return;
@@ -113,7 +114,7 @@ where
     }
 
     /// Writes rows that may get lost.
-    fn write_activity(&mut self, batch: &Batch, now_ns: i64) {
+    pub(super) fn write_activity(&mut self, batch: &Batch, now_ns: i64) {
         let (written, result) = match self.obstacle.is_some() || !self.definitions.is_empty() {
             true => (0, Ok(())),
             false => self.trace.write(batch),
@@ -136,6 +137,9 @@ where
             self.totals.ranges_lost += lost;
             let cause = self.obstacle.as_ref().map_or(Cause::DiskFull, |o| o.cause);
             self.meta.losses.add(cause, Some("ranges of NVTX".into()), lost, window);
+        } else if batch.table == &LAUNCH_STACK {
+            let cause = self.obstacle.as_ref().map_or(Cause::DiskFull, |o| o.cause);
+            self.meta.losses.add(cause, Some("Python stacks of launches".into()), lost, window);
         } else {
             self.lose(lost, window);
         }

@@ -46,7 +46,7 @@ impl Sites {
     }
 
     /// Of several calls with one id the first is the one the program made; the others were made by it.
-    fn set_first(&mut self, process: u32, correlation: u64, node: u32) {
+    pub(super) fn set_first(&mut self, process: u32, correlation: u64, node: u32) {
         let page = self.0.entry((process, correlation / PAGE as u64)).or_insert_with(|| Box::new([ROOT; PAGE]));
         let slot = &mut page[(correlation % PAGE as u64) as usize];
         if *slot == ROOT {

@@ -6,6 +6,7 @@ use crate::cli::times::Length;
 use crate::error::{Error, Result};
 use crate::launch::companion::{Companion, Limits, Sampler};
 use crate::launch::samples;
+use crate::launch::sampling::sampler::CpuSampler;
 use shim_config::Settings;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
@@ -17,6 +18,9 @@ use std::time::Duration;
 /// The trace cannot be made.
 pub fn companion(args: &Args, settings: &Settings, place: &Place) -> Result<Option<Companion>> {
     let mut samplers: Vec<Box<dyn Sampler>> = Vec::new();
+    if let Some(options) = args.host_stacks.options() {
+        samplers.push(Box::new(CpuSampler::new(options)));
+    }
     if let Some(period) = args.sample {
         let nvml = settings.nvml.as_deref().map(|path| OsStr::from_bytes(path).to_owned());
         samplers.extend(samples::samplers(period, nvml));

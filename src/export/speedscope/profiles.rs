@@ -1,8 +1,10 @@
 //! The timelines of a trace as evented profiles: one for each stream of a GPU and one for each thread, more where
 //! slices overlap in part. Written in one pass over the records.
 
+use super::cpu::CpuTimeline;
 use super::lanes::{Nested, Open, Separate};
 use super::spill::{Spill, Stream};
+use crate::analysis::cpu_stacks::{HostFrame, HostStacks};
 use crate::analysis::stacks::{Frame, FrameText};
 use crate::error::Result;
 use crate::trace::frames::Frames;
@@ -10,9 +12,10 @@ use crate::trace::ordered::Piece;
 use crate::trace::sink::valid_duration;
 use hashbrown::HashMap;
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use trace_format::schema::Row;
-use trace_format::tables::{self, ApiRow, KernelRow, MemcpyRow, MemsetRow, RangeRow};
+use trace_format::tables::{self, ApiRow, CpuSampleRow, KernelRow, MemcpyRow, MemsetRow, RangeRow};
 
 /// What a timeline belongs to; GPUs come before threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -70,6 +73,9 @@ pub(super) struct Profiles<'a> {
     text: &'a FrameText<'a>,
     table: &'a mut FrameTable,
     timelines: HashMap<Place, Timeline>,
+    host: &'a HostStacks,
+    /// By process of the trace, process and thread.
+    cpu: BTreeMap<(u32, u32, u32), CpuTimeline>,
     spill: Spill,
     /// Start of the first slice, and end of the last one.
     span: Option<(i64, i64)>,
@@ -86,20 +92,26 @@ pub(super) struct Finished {
 }
 
 /// One event, with the comma that parts it from the one before.
-fn event(out: &mut Vec<u8>, is_first: bool, kind: char, frame: u32, at: i64) {
+pub(super) fn event(out: &mut Vec<u8>, is_first: bool, kind: char, frame: u32, at: i64) {
     let comma = if is_first { "" } else { "," };
     // Writing to memory does not fail.
     let _ = write!(out, "{comma}{{\"type\":\"{kind}\",\"frame\":{frame},\"at\":{at}}}");
 }
 
 impl<'a> Profiles<'a> {
-    pub(super) fn new(frames: &'a Frames, text: &'a FrameText<'a>, table: &'a mut FrameTable) -> Self {
-        Profiles { frames, text, table, timelines: HashMap::new(), spill: Spill::default(), span: None }
+    pub(super) fn new(
+        frames: &'a Frames,
+        text: &'a FrameText<'a>,
+        table: &'a mut FrameTable,
+        host: &'a HostStacks,
+    ) -> Self {
+        let (timelines, cpu, spill) = (HashMap::new(), BTreeMap::new(), Spill::default());
+        Profiles { frames, text, table, timelines, host, cpu, spill, span: None }
     }
 
     /// Whether there was no slice at all.
     pub(super) fn is_empty(&self) -> bool {
-        self.timelines.is_empty()
+        self.timelines.is_empty() && self.cpu.is_empty()
     }
 
     /// Takes row `i` of `piece`. Rows come in the order of their start; those without valid times are left out.
@@ -133,6 +145,9 @@ impl<'a> Profiles<'a> {
                 let end_ns = row.start_ns.saturating_add(duration_ns);
                 self.on_thread(process, row.tid, row.start_ns, Some(end_ns), Frame::Call(row.name_id))
             }
+            table if table == &tables::CPU_SAMPLE => {
+                self.sample(process, &CpuSampleRow::from_batch(&piece.rows, i))
+            }
             table if table == &tables::RANGE => {
                 let row = RangeRow::from_batch(&piece.rows, i);
                 let offset_ns = self.frames.offset_ns(process);
@@ -160,6 +175,16 @@ impl<'a> Profiles<'a> {
     /// Start of the first slice.
     fn first_ns(&self) -> i64 {
         self.span.map_or(0, |(first, _)| first)
+    }
+
+    fn sample(&mut self, process: u32, row: &CpuSampleRow) -> Result<()> {
+        self.span(row.start_ns, row.start_ns.saturating_add(row.weight_ns));
+        let first_ns = self.first_ns();
+        let mut path: Vec<HostFrame> = Vec::new();
+        self.host.path(process, row.stack_id, &mut path);
+        let frames: Vec<u32> = path.iter().map(|f| self.table.index(Frame::Host(*f), self.text)).collect();
+        let timeline = self.cpu.entry((process, row.of_pid, row.tid)).or_default();
+        timeline.sample(&mut self.spill, row.start_ns.saturating_sub(first_ns), row.weight_ns, &frames)
     }
 
     fn on_stream(&mut self, place: Place, start_ns: i64, end_ns: i64, frame: Frame) -> Result<()> {
@@ -216,6 +241,11 @@ impl<'a> Profiles<'a> {
                 let name = if lane == 0 { name.clone() } else { format!("{name} (overlapping, {})", lane + 1) };
                 profiles.push((name, events));
             }
+        }
+        for ((process, pid, tid), mut timeline) in std::mem::take(&mut self.cpu) {
+            timeline.close(&mut self.spill)?;
+            let thread = self.text.text(Frame::Thread { process, tid });
+            profiles.push((format!("{}, {thread}, CPU samples", self.text.text(Frame::Pid(pid))), timeline.events));
         }
         Ok(Finished { profiles, end_ns: last_ns.saturating_sub(first_ns), spill: self.spill })
     }

@@ -9,6 +9,7 @@ mod api;
 mod functions;
 mod gpu;
 mod gpu_trace;
+mod host_stacks;
 mod kernel_launches;
 mod kernels;
 mod lines;
@@ -49,6 +50,9 @@ pub static VIEWS: &[&dyn View] = &[
     &unified_memory::UM_SUM,
     &unified_memory::UM_TOTAL_SUM,
     &unified_memory::UM_CPU_PAGE_FAULTS_SUM,
+    &host_stacks::CProfile,
+    &host_stacks::CPU_LINES,
+    &host_stacks::PYTHON_LINES,
     &system::SYSTEM,
 ];
 

@@ -39,6 +39,10 @@ registry! {
     clock::CLOCK, ClockRow;
     note::NOTE, NoteRow;
     sample::SAMPLE, SampleRow;
+    frame::FRAME, FrameRow;
+    stack::STACK, StackRow;
+    cpu_sample::CPU_SAMPLE, CpuSampleRow;
+    launch_stack::LAUNCH_STACK, LaunchStackRow;
 }
 
 /// Who was recorded: pid, ppid, argv, exe, host, boot id, uid, cwd, start_unix_ns, rank, local_rank, world_size,

@@ -88,8 +88,22 @@ impl Trace {
     /// Rows that stand for a record of CUPTI.
     pub fn rows_of_cupti(&self) -> u64 {
         let ours = [
-            "process", "thread", "string", "shape", "range", "capture", "loss", "clock", "note", "sample", "index",
+            "process",
+            "thread",
+            "string",
+            "shape",
+            "range",
+            "capture",
+            "loss",
+            "clock",
+            "note",
+            "sample",
+            "index",
             "closed",
+            "frame",
+            "stack",
+            "cpu_sample",
+            "launch_stack",
         ];
         let frames = self.reader.frames().iter().filter(|frame| !frame.is_repeat());
         let of_cupti = frames.filter(|frame| {
