@@ -1,6 +1,7 @@
 //! Questions that traces answer: `Frames` in, plain rows out. Nothing here prints or reads files.
 
 pub mod activity;
+pub mod dependency;
 pub mod grouping;
 pub mod labels;
 pub mod launches;
