@@ -1,9 +1,9 @@
 //! `gpuprof nvprof`, and the program under the name `nvprof`: command lines from users' notes run as they stand, over the
 //! simulated CUDA of `tests/sim`, and print what nvprof prints.
 
-mod common;
 #[path = "cli_nvprof/bench.rs"]
 mod bench;
+mod common;
 #[path = "cli_nvprof/ends.rs"]
 mod ends;
 #[path = "cli_nvprof/everyone.rs"]

@@ -72,12 +72,12 @@ fn analyse(graph: &Graph) -> Dependencies {
     let path = walk::back(graph);
     let mut parts: Vec<Part> = Vec::with_capacity(graph.calls.len() + graph.work.len());
     for (call, &critical_ns) in graph.calls.iter().zip(&path.calls) {
-        let duration_ns = call.end_ns - call.start_ns;
+        let duration_ns = call.end_ns.saturating_sub(call.start_ns);
         let waiting_ns = graph.waiting_of_call(call);
         parts.push(Part { start_ns: call.start_ns, duration_ns, name: call.name, critical_ns, waiting_ns });
     }
     for (work, &critical_ns) in graph.work.iter().zip(&path.work) {
-        let duration_ns = work.end_ns - work.start_ns;
+        let duration_ns = work.end_ns.saturating_sub(work.start_ns);
         let waiting_ns = work.held_back_ns;
         parts.push(Part { start_ns: work.start_ns, duration_ns, name: work.name, critical_ns, waiting_ns });
     }

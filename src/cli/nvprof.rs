@@ -56,6 +56,14 @@ pub fn is_our_name(program: Option<&std::ffi::OsStr>) -> bool {
 /// # Errors
 /// What nvprof calls an error.
 pub fn run_as_nvprof(words: &[OsString]) -> Result<Ended> {
+    carry_out(words).map_err(|error| match error.is_verbatim() || error.is_closed_pipe() {
+        true => error,
+        // All that nvprof says begins alike.
+        false => parse::error(&error.to_string()),
+    })
+}
+
+fn carry_out(words: &[OsString]) -> Result<Ended> {
     let request = parse::parse(words)?;
     if request.help || request.version {
         let text = if request.help { help::text() } else { help::version() };

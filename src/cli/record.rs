@@ -7,11 +7,11 @@ mod place;
 mod stats;
 
 use crate::error::{Error, Result};
-use clap::{Args as _, FromArgMatches as _};
 use crate::launch::environment::{CUDA_INJECTION, Environment, NVTX_INJECTION};
 use crate::launch::program;
 use crate::launch::shim::{Places, locate};
 use crate::launch::supervise::{self, Ended, NotStarted};
+use clap::{Args as _, FromArgMatches as _};
 use flags::SettingFlags;
 use outcome::{Outcome, Ran};
 use place::Place;

@@ -261,7 +261,9 @@ fn per_device(
         .collect();
     let sections: Vec<[Section; 2]> = shown
         .iter()
-        .map(|[gpu, openacc]| [Section::gpu(&gpu.0).of(gpu.1), Section::openacc(&openacc.0, request.openacc_inclusive).of(openacc.1)])
+        .map(|[gpu, openacc]| {
+            [Section::gpu(&gpu.0).of(gpu.1), Section::openacc(&openacc.0, request.openacc_inclusive).of(openacc.1)]
+        })
         .collect();
     let devices: Vec<per_gpu::Device> = places
         .iter()

@@ -72,7 +72,11 @@ fn a_program_is_stopped_when_its_time_is_up() {
     let ended = bench.line(&format!("nvprof --timeout 1 {} loop 10; exit $?", player("leave").display())).run();
     assert_eq!(ended.code(), Some(143), "{}", ended.stderr);
     let pid = profiled(&ended.stderr);
-    assert!(frame_lines(&ended.stderr).contains(&format!("=={pid}== Execution timeout, stopping the application...")), "{}", ended.stderr);
+    assert!(
+        frame_lines(&ended.stderr).contains(&format!("=={pid}== Execution timeout, stopping the application...")),
+        "{}",
+        ended.stderr
+    );
     assert!(ended.stderr.contains("null_kernel"), "{}", ended.stderr);
     // Without CUDA there is no time.
     let ended = bench.run("nvprof --timeout 1 sleep 2");
@@ -100,7 +104,11 @@ fn an_existing_file_is_overwritten_only_with_force() {
     assert_eq!(ended.code(), Some(2), "{}", ended.stderr);
     assert_eq!(ended.stdout, "", "the program was not started");
     assert_eq!(file(&ended, "x.nvvp"), "precious\n");
-    assert!(ended.stderr.starts_with("======== Error: output file \"") && ended.stderr.contains("--force-overwrite"), "{}", ended.stderr);
+    assert!(
+        ended.stderr.starts_with("======== Error: output file \"") && ended.stderr.contains("--force-overwrite"),
+        "{}",
+        ended.stderr
+    );
     let ended = bench.run("echo old > x.nvvp; nvprof -f -o x.nvvp ./a.out 1");
     assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
     assert!(std::fs::read(ended.folder().join("x.nvvp")).unwrap().starts_with(b"SQLite format 3\0"));

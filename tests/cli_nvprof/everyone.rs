@@ -21,7 +21,8 @@ fn processes_started_elsewhere_take_part_with_the_variables_that_are_printed() {
         }
     };
     wait(&|text| text.contains("Type \"Ctrl-c\" to exit\n"));
-    let exports: String = read().lines().filter(|line| line.starts_with("export ")).map(|l| format!("{l}; ")).collect();
+    let exports: String =
+        read().lines().filter(|line| line.starts_with("export ")).map(|l| format!("{l}; ")).collect();
     assert!(exports.contains("CUDA_INJECTION64_PATH=") && exports.contains("GPUPROF_OUTPUT="), "{}", read());
     for rounds in ["2", "3"] {
         let ended = bench.line(&format!("{exports} ./a.out {rounds}")).run();

@@ -60,7 +60,12 @@ fn check(shared: &Path, stem: &str, options: &str, golden: &Path) {
     let answer = answer(&mut command);
     let expected = std::fs::read_to_string(golden).expect("the golden file");
     assert_eq!(answer.stdout, "", "{options}: everything is on the standard error");
-    assert_eq!(answer.status, if expected.starts_with("======== Error") { 2 } else { 0 }, "{options}: {}", answer.stderr);
+    assert_eq!(
+        answer.status,
+        if expected.starts_with("======== Error") { 2 } else { 0 },
+        "{options}: {}",
+        answer.stderr
+    );
     let sorted = |text: &str| {
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         lines.sort();
@@ -89,7 +94,10 @@ fn any_trace_can_be_imported_and_what_is_none_is_an_error() {
     for (words, what) in [
         (vec!["-i", "/no/such/file"], "/no/such/file"),
         (vec!["-i", "/etc/passwd"], "/etc/passwd"),
-        (vec!["-i", trace.as_str(), "app"], "======== Error: Cannot run an application and import a profile at the same time."),
+        (
+            vec!["-i", trace.as_str(), "app"],
+            "======== Error: Cannot run an application and import a profile at the same time.",
+        ),
         (vec!["-i", trace.as_str(), "-o", "x"], "======== Error: Can't export profile while importing a profile."),
     ] {
         let answer = run(&words);

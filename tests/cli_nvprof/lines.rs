@@ -29,7 +29,10 @@ fn a_log_file_holds_all_that_nvprof_says() {
     assert_eq!(file(&ended, "train.log"), "dp train input.json -l train.log\n", "{:?}", ended.files());
     let log = file(&ended, "gpu.log");
     check_frame(&log, "dp train input.json -l train.log");
-    assert!(log.contains("            Type  Time(%)      Time     Calls       Avg       Min       Max  Name\n"), "{log}");
+    assert!(
+        log.contains("            Type  Time(%)      Time     Calls       Avg       Min       Max  Name\n"),
+        "{log}"
+    );
     assert!(log.contains(" GPU activities:  ") && log.contains("vector_add"), "{log}");
     assert!(log.contains("      API calls:  ") && log.contains("cudaLaunchKernel"), "{log}");
     assert!(bench.left().is_empty(), "{:?}", bench.left());
@@ -74,41 +77,60 @@ fn tables(log: &str) -> &str {
 #[test]
 fn tables_are_those_of_the_report_for_the_same_run() {
     let bench = Bench::new();
-    // The virtual clock makes two runs one.
-    let record = bench.run("gpuprof record -o run --kinds +uvm --mute off -- app 4");
-    succeeded(&record);
     for options in [
-        "",
         "-s",
-        "--csv",
+        "-s --csv",
         "--print-gpu-trace",
         "--print-api-trace",
         "--print-gpu-trace --print-api-trace",
         "--print-gpu-summary",
         "--print-api-summary",
         "--print-summary-per-gpu",
-        "-u ms",
-        "--demangling off",
+        "-s -u ms",
+        "-s --demangling off",
         "--print-openacc-summary",
         "--print-openacc-trace",
     ] {
-        let ended = bench.run(&format!("nvprof {options} app 4"));
+        let ended = bench.run(&format!("nvprof {options} -o run.nvvp app 4"));
         succeeded(&ended);
-        check_frame(&ended.stderr, "app 4");
+        let log = ended.stderr.lines().filter(|line| !line.contains("Generated result file: "));
+        let log: String = log.map(|line| format!("{line}\n")).collect();
+        check_frame(&log, "app 4");
         let mut report = vec!["report", "--quiet"];
-        if options != "--demangling off" {
+        if !options.ends_with("--demangling off") {
             report.extend(["--demangling", "nvprof"]);
         }
         report.extend(options.split(' ').filter(|word| !word.is_empty() && *word != "-s"));
-        report.push("run");
-        let report = gpuprof_in(record.folder(), &report);
-        let (actual, expected) = (tables(&ended.stderr), tables(&report.stdout));
+        report.push("run.nvvp");
+        let report = gpuprof_in(ended.folder(), &report);
+        let (actual, expected) = (tables(&log), tables(&report.stdout));
         if options.contains("trace") {
             assert_eq!(without_starts(actual), without_starts(expected), "{options}");
         } else {
             assert_eq!(actual, expected, "{options}");
         }
+        assert!(
+            options.contains("openacc") || actual.contains("vector_add") || actual.contains("cuda"),
+            "{actual}"
+        );
     }
+}
+
+#[test]
+fn calls_that_the_runtime_makes_are_not_listed() {
+    let bench = Bench::new();
+    let runtime = bench.run("nvprof app 2");
+    assert!(
+        runtime.stderr.contains(" cudaLaunchKernel\n") && !runtime.stderr.contains(" cuLaunchKernel\n"),
+        "{}",
+        runtime.stderr
+    );
+    let driver = bench.run("nvprof python3 script.py");
+    assert!(
+        driver.stderr.contains(" cuLaunchKernel\n") && driver.stderr.contains(" cudaFree\n"),
+        "{}",
+        driver.stderr
+    );
 }
 
 #[test]
@@ -221,7 +243,11 @@ fn children_are_profiled_when_asked_and_mentioned_when_not() {
     let alone = bench.run(&format!("nvprof {} before", player.display()));
     succeeded(&alone);
     let pid = profiled(&alone.stderr);
-    assert!(frame_lines(&alone.stderr).iter().all(|line| line.starts_with(&format!("=={pid}== "))), "{}", alone.stderr);
+    assert!(
+        frame_lines(&alone.stderr).iter().all(|line| line.starts_with(&format!("=={pid}== "))),
+        "{}",
+        alone.stderr
+    );
     let last = alone.stderr.lines().last().unwrap_or_default();
     let says = format!(
         "=={pid}== Warning: Child processes are not profiled. Use option --profile-child-processes to profile them."
@@ -263,7 +289,11 @@ fn contexts_and_streams_are_called_as_the_user_likes() {
     succeeded(&ended);
     let kernel = ended.stderr.lines().find(|line| line.contains("vector_add")).unwrap_or_default();
     assert!(kernel.contains("  rank 3 ctx 1   stream-7  vector_add"), "{}", ended.stderr);
-    assert!(ended.stderr.contains("       Context    Stream  Name\n"), "the column is as wide as the name: {}", ended.stderr);
+    assert!(
+        ended.stderr.contains("       Context    Stream  Name\n"),
+        "the column is as wide as the name: {}",
+        ended.stderr
+    );
 }
 
 #[test]
@@ -272,7 +302,8 @@ fn the_critical_path_is_found() {
     let ended = bench.run("nvprof --dependency-analysis app 5");
     succeeded(&ended);
     let pid = profiled(&ended.stderr);
-    let (_, found) = ended.stderr.split_once(&format!("\n\n=={pid}== Dependency Analysis:\n")).expect("the section");
+    let (_, found) =
+        ended.stderr.split_once(&format!("\n\n=={pid}== Dependency Analysis:\n")).expect("the section");
     let mut lines = found.lines();
     assert_eq!(lines.next(), Some(format!("=={pid}== Analysis progress: 100%").as_str()));
     assert_eq!(lines.next(), Some("Critical path(%)  Critical path  Waiting time  Name"));
@@ -289,7 +320,11 @@ fn the_critical_path_is_found() {
     assert!(!memcpy.contains(" 0ns  cudaMemcpy"), "copies were waited for: {found}");
     let listed = bench.run("nvprof --dependency-analysis --print-dependency-analysis-trace app 5");
     assert!(listed.stderr.contains("   Start  Duration  Critical path  Waiting time  Name\n"), "{}", listed.stderr);
-    let kernels = listed.stderr.lines().filter(|line| line.ends_with("vector_add(float const *, float const *, float*, int)")).count();
+    let kernels = listed
+        .stderr
+        .lines()
+        .filter(|line| line.ends_with("vector_add(float const *, float const *, float*, int)"))
+        .count();
     assert!(kernels == 5 || listed.stderr.matches("vector_add").count() == 5, "{}", listed.stderr);
 }
 
@@ -332,13 +367,19 @@ fn what_nsys_prints_with_stats_is_printed_by_record() {
         "gpuprof: recorded 1 process: 3 kernels",
         "gpuprof: next: gpuprof report x",
     ];
-    let places: Vec<usize> =
-        order.iter().map(|text| ended.stderr.find(text).unwrap_or_else(|| panic!("{text}: {}", ended.stderr))).collect();
+    let places: Vec<usize> = order
+        .iter()
+        .map(|text| ended.stderr.find(text).unwrap_or_else(|| panic!("{text}: {}", ended.stderr)))
+        .collect();
     assert!(places.is_sorted(), "{places:?}\n{}", ended.stderr);
     // Views of the same trace.
     let view = gpuprof_in(ended.folder(), &["report", "--quiet", "--view", "cuda_gpu_kern_sum", "x"]);
     assert!(ended.stderr.contains(&view.stdout), "{}\n{}", ended.stderr, view.stdout);
     // Asked for nothing else to be said, it still prints them.
     let quiet = bench.run("gpuprof record --stats --verbose 0 -o y -- app 3");
-    assert!(quiet.stderr.contains("cuda_api_sum") && !quiet.stderr.contains("recorded 1 process"), "{}", quiet.stderr);
+    assert!(
+        quiet.stderr.contains("cuda_api_sum") && !quiet.stderr.contains("recorded 1 process"),
+        "{}",
+        quiet.stderr
+    );
 }

@@ -70,30 +70,20 @@ fn every_option_works_says_why_not_or_is_refused() {
 fn all_options_of_the_real_nvprof_are_there() {
     let Some(tools) = nvidia("all_options_of_the_real_nvprof_are_there") else { return };
     let help = with_nvidia(&tools, "nvprof --help", &[]);
-    let mut real = Vec::new();
-    for line in help.lines().filter(|line| line.starts_with("  ")) {
-        let line = line.trim_start();
-        let (short, rest) = match line.strip_prefix('-').and_then(|rest| rest.split_once(",  ")) {
-            Some((letter, rest)) if letter.len() == 1 => (letter.chars().next(), rest),
-            _ => (None, line),
-        };
-        let Some(name) = rest.strip_prefix("--").filter(|_| help.contains(&format!("  {line}"))) else { continue };
-        // Names of options stand at the beginning of a line that is indented by two or seven.
-        let name = name.split([' ', '\t']).next().unwrap_or_default();
-        real.push((name.to_owned(), short));
-    }
-    real.retain(|(name, _)| help.lines().any(|l| is_heading(l, name)));
+    let name = |rest: &str| rest.split(' ').next().unwrap_or_default().to_owned();
+    // `       --csv`, `  -e,  --events <event names>`: nothing else in it begins so.
+    let heading = |line: &str| match line.strip_prefix("       --") {
+        Some(rest) => Some((name(rest), None)),
+        None => {
+            let (letter, rest) = line.strip_prefix("  -")?.split_once(",  --")?;
+            Some((name(rest), letter.chars().next()))
+        }
+    };
+    let real: Vec<(String, Option<char>)> = help.lines().filter_map(heading).collect();
     let ours: Vec<(String, Option<char>)> =
         OPTIONS.iter().map(|option| (option.name.to_owned(), option.short)).collect();
     assert!(real.len() > 60, "{real:?}");
     assert_eq!(ours, real, "in the order of its help");
-}
-
-/// Whether a line of the help begins the description of `--name`.
-fn is_heading(line: &str, name: &str) -> bool {
-    let with = [format!("       --{name}"), format!(",  --{name}")];
-    let rest = line.strip_prefix(&with[0]).or_else(|| line.split_once(&with[1]).map(|(_, rest)| rest));
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
 }
 
 #[test]
@@ -147,7 +137,9 @@ fn the_command_line_is_read_as_nvprof_reads_it() {
         }
     }
     // Letters in a row, an argument after a sign, the end of options, options of the application.
-    for line in ["nvprof -fso x.nvvp ./a.out 1", "nvprof --demangling=off -- ./a.out 1", "nvprof ./a.out 1 --csv --help"] {
+    for line in
+        ["nvprof -fso x.nvvp ./a.out 1", "nvprof --demangling=off -- ./a.out 1", "nvprof ./a.out 1 --csv --help"]
+    {
         let ended = bench.run(line);
         assert_eq!(ended.code(), Some(0), "{line}: {}", ended.stderr);
         assert!(ended.stderr.contains(" GPU activities:  "), "{line}: {}", ended.stderr);

@@ -13,7 +13,8 @@ fn sorted(text: &str) -> Vec<&str> {
 fn the_real_nvprof_prints_of_our_file_what_we_print() {
     let Some(tools) = nvidia("the_real_nvprof_prints_of_our_file_what_we_print") else { return };
     let bench = Bench::new();
-    let ended = bench.run("nvprof -o out.nvvp --process-name 'rank 0' --context-name 'ctx %i' --stream-name s%i app 4");
+    let ended =
+        bench.run("nvprof -o out.nvvp --process-name 'rank 0' --context-name 'ctx %i' --stream-name s%i app 4");
     assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
     let file = ended.folder().join("out.nvvp");
     let file = file.to_str().unwrap();

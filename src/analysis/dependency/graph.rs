@@ -191,7 +191,7 @@ impl Graph {
     /// How long a call waited for work: until that ended, or the call did.
     pub fn waiting_of_call(&self, call: &Call) -> i64 {
         let end = call.awaits.map_or(call.start_ns, |awaited| self.work[awaited].end_ns.min(call.end_ns));
-        (end - call.start_ns).max(0)
+        end.saturating_sub(call.start_ns).max(0)
     }
 }
 
@@ -297,11 +297,13 @@ fn hold_back(
         // Told between the launch of the work before and that of this.
         let since = work[i].before.map_or(i64::MIN, |before| launched_ns[before]);
         let told = waits.iter().filter(|(at, _)| since <= *at && *at < launched_ns[i]);
-        let Some(awaited) = told.map(|&(_, awaited)| awaited).max_by_key(|&w| (work[w].end_ns, w)) else { continue };
+        let Some(awaited) = told.map(|&(_, awaited)| awaited).max_by_key(|&w| (work[w].end_ns, w)) else {
+            continue;
+        };
         let ready = work[i].before.map_or(launched_ns[i], |before| work[before].end_ns.max(launched_ns[i]));
         let until = work[awaited].end_ns.min(work[i].start_ns);
         work[i].awaits = Some(awaited);
-        work[i].held_back_ns = (until - ready).max(0);
+        work[i].held_back_ns = until.saturating_sub(ready).max(0);
     }
 }
 

@@ -6,7 +6,8 @@ type C = (u32, i64, i64, usize, Option<usize>);
 /// Start, end, name, launching call, work before, awaited work.
 type W = (i64, i64, usize, Option<usize>, Option<usize>, Option<usize>);
 
-const NAMES: [&str; 8] = ["cudaLaunchKernel", "cudaDeviceSynchronize", "cudaMemcpy", "long", "short", "copy", "wait", "x"];
+const NAMES: [&str; 8] =
+    ["cudaLaunchKernel", "cudaDeviceSynchronize", "cudaMemcpy", "long", "short", "copy", "wait", "x"];
 
 fn graph(calls: &[C], work: &[W]) -> Graph {
     let mut graph = Graph { names: NAMES.map(str::to_owned).to_vec(), ..Graph::default() };
@@ -16,8 +17,14 @@ fn graph(calls: &[C], work: &[W]) -> Graph {
         .collect();
     graph.work = work
         .iter()
-        .map(|&(start_ns, end_ns, name, launch, before, awaits)| {
-            Work { start_ns, end_ns, name, launch, before, awaits, held_back_ns: 0 }
+        .map(|&(start_ns, end_ns, name, launch, before, awaits)| Work {
+            start_ns,
+            end_ns,
+            name,
+            launch,
+            before,
+            awaits,
+            held_back_ns: 0,
         })
         .collect();
     graph.index_threads();

@@ -26,8 +26,7 @@ enum At {
 
 /// Walks from the last end to the first start.
 pub fn back(graph: &Graph) -> Path {
-    let mut path =
-        Path { calls: vec![0; graph.calls.len()], work: vec![0; graph.work.len()], other_ns: 0 };
+    let mut path = Path { calls: vec![0; graph.calls.len()], work: vec![0; graph.work.len()], other_ns: 0 };
     let mut has_jumped = vec![false; graph.calls.len()];
     let mut was_at = vec![false; graph.work.len()];
     let last_call = (0..graph.calls.len()).max_by_key(|&i| (graph.calls[i].end_ns, i));
@@ -50,11 +49,11 @@ pub fn back(graph: &Graph) -> Path {
                     Some(work) => {
                         has_jumped[call] = true;
                         let end = graph.work[work].end_ns.min(now);
-                        path.calls[call] += now - end;
+                        add(&mut path.calls[call], now, end);
                         (at, now) = (At::Work(work), end);
                     }
                     None => {
-                        path.calls[call] += now - row.start_ns;
+                        add(&mut path.calls[call], now, row.start_ns);
                         now = row.start_ns;
                         let (thread, place) = graph.place[call];
                         at = At::Thread(thread, place);
@@ -66,13 +65,13 @@ pub fn back(graph: &Graph) -> Path {
                 // The first call of a thread: some other thread has started it.
                 let Some(call) = before.or_else(|| ended_before(graph, now)) else { return path };
                 let end = graph.calls[call].end_ns.min(now);
-                path.other_ns += now - end;
+                add(&mut path.other_ns, now, end);
                 (at, now) = (At::Call(call), end);
             }
             At::Work(work) => {
                 let row = &graph.work[work];
                 was_at[work] = true;
-                path.work[work] += now - row.start_ns;
+                add(&mut path.work[work], now, row.start_ns);
                 now = row.start_ns;
                 let before = [row.before, row.awaits].into_iter().flatten();
                 let before = before.filter(|&w| !was_at[w] && graph.work[w].start_ns <= now);
@@ -88,20 +87,28 @@ pub fn back(graph: &Graph) -> Path {
                     }
                 };
                 let Some((place, then)) = next else { return path };
-                path.other_ns += now - then;
+                add(&mut path.other_ns, now, then);
                 (at, now) = (place, then);
             }
         }
     }
 }
 
+/// Adds the time from `since` to `now`. Times of a damaged trace may be further apart than there are numbers.
+fn add(sum: &mut i64, now: i64, since: i64) {
+    *sum = sum.saturating_add(now.saturating_sub(since));
+}
+
 /// The call that ended last before a time.
 fn ended_before(graph: &Graph, at_ns: i64) -> Option<usize> {
     // Calls are by start, and short against a run: looked for from the time back.
     let begun = graph.calls.partition_point(|call| call.start_ns < at_ns);
-    graph.threads.iter().filter_map(|thread| {
-        let count = thread.partition_point(|&call| call < begun && graph.calls[call].end_ns <= at_ns);
-        count.checked_sub(1).map(|last| thread[last])
-    })
-    .max_by_key(|&call| (graph.calls[call].end_ns, call))
+    graph
+        .threads
+        .iter()
+        .filter_map(|thread| {
+            let count = thread.partition_point(|&call| call < begun && graph.calls[call].end_ns <= at_ns);
+            count.checked_sub(1).map(|last| thread[last])
+        })
+        .max_by_key(|&call| (graph.calls[call].end_ns, call))
 }

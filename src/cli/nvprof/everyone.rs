@@ -51,9 +51,7 @@ pub fn run(request: &Request) -> Result<Ended> {
     log.say(None, &Message::AllProcesses(&user))?;
     log.warn(None, "Processes take part that are started with these variables:")?;
     for (name, value) in variables(request, scratch.path(), &list)? {
-        log.write(None, |out| {
-            writeln!(out, "export {name}={}", quoted(&[value])).map_err(|e| Error::output(&e))
-        })?;
+        log.write(None, |out| writeln!(out, "export {name}={}", quoted(&[value])).map_err(|e| Error::output(&e)))?;
     }
     log.say(None, &Message::CtrlC)?;
     let watch = Watch::begin(request, Arc::clone(&log), list.clone(), None);

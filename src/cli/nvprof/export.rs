@@ -56,7 +56,7 @@ pub fn write(request: &Request, pattern: &str, trace: &Path, pid: u32) -> Result
     free(&path, request.overwrite)?;
     let frames = Frames::open(&[trace.to_owned()], &(EXPORTER.need)())?;
     let labels = Labels::new(&frames, Demangling::Off).with_place_names(names::of_places(&request.names, pid));
-    let filter = Filter::everything();
+    let filter = Filter::everything().without_nested_calls(&frames)?;
     let options = Options::default();
     let shape = EXPORTER.shape.of_processes(frames.processes.len());
     let (pending, mut destination) = Pending::open(&path, shape, true)?;

@@ -9,7 +9,9 @@ pub const PAGE: &str = "docs/nvprof.md";
 /// What `--version` prints.
 pub fn version() -> String {
     let (version, commit) = (env!("CARGO_PKG_VERSION"), env!("GPUPROF_COMMIT"));
-    format!("nvprof: gpuprof {version} ({commit}), a drop-in for nvprof\nOptions and output of release version 11.8.87\n")
+    format!(
+        "nvprof: gpuprof {version} ({commit}), a drop-in for nvprof\nOptions and output of release version 11.8.87\n"
+    )
 }
 
 /// What `--help` prints.

@@ -36,7 +36,7 @@ pub fn run(request: &Request) -> Result<Ended> {
     let mut watch = None;
     let mut failed = None;
     let mut started = |pid: u32, list: &Path| {
-        let announced = said.iter().try_for_each(|line| log.warn(Some(pid), line));
+        let announced = said.iter().try_for_each(|line| log.remark(Some(pid), line));
         failed = announced.err();
         watch = Some(Watch::begin(request, Arc::clone(&log), list.to_owned(), Some(pid)));
     };
@@ -61,7 +61,10 @@ pub fn run(request: &Request) -> Result<Ended> {
             scratch.stay();
             let place = scratch.path().display();
             log.fail(None, &Message::Error(&format!("{error}")))?;
-            log.fail(None, &Message::Warning(&format!("What was recorded is in {place}; gpuprof report prints it.")))?;
+            log.fail(
+                None,
+                &Message::Warning(&format!("What was recorded is in {place}; gpuprof report prints it.")),
+            )?;
             Err(Error::verbatim(format!("======== Error: the result of this run is in {place}")))
         }
     }
@@ -105,7 +108,7 @@ fn results(request: &Request, log: &Log, launched: &Launched) -> Result<()> {
         process(request, log, line, &command, beside, outcome.why.as_ref())?;
     }
     if printed.is_empty() {
-        log.say(None, &Message::NoCuda)?;
+        log.say(Some(launched.ran.pid), &Message::NoCuda)?;
         explain(log, None, outcome.why.as_ref())?;
     }
     if with_cuda.len() > printed.len() {
@@ -114,10 +117,11 @@ fn results(request: &Request, log: &Log, launched: &Launched) -> Result<()> {
     if request.cpu.is_on {
         cpu(request, log, launched, &outcome)?;
     }
+    let pid = Some(launched.ran.pid);
     match launched.ran.ended {
         Ended::Exited(0) => Ok(()),
-        Ended::Exited(status) => log.fail(None, &Message::ExitCode(status)),
-        Ended::Signalled(signal) => log.fail(None, &Message::Signal(signal)),
+        Ended::Exited(status) => log.fail(pid, &Message::ExitCode(status)),
+        Ended::Signalled(signal) => log.fail(pid, &Message::Signal(signal)),
     }
 }
 
@@ -174,9 +178,7 @@ fn cpu(request: &Request, log: &Log, launched: &Launched, outcome: &Outcome) -> 
     let profile = samplers::cpu_profile(&frames, &Filter::everything(), request.cpu.hertz, pid)?;
     let Some(profile) = profile else { return Ok(()) };
     let options = Options { csv: request.csv, unit: request.unit, origin_ns: None };
-    log.write(pid, |out| {
-        cpu::write(out, &profile, &request.cpu.layout, &options).map_err(|e| Error::output(&e))
-    })
+    log.write(pid, |out| cpu::write(out, &profile, &request.cpu.layout, &options).map_err(|e| Error::output(&e)))
 }
 
 /// A command line as nvprof shows it: its words with single spaces between them.

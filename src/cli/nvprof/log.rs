@@ -34,7 +34,9 @@ impl Log {
         let sink = match request.log_file.as_deref() {
             None | Some("%2") => Sink::Stderr,
             Some("%1") => Sink::Stdout,
-            Some(pattern) if logfile::names_the_process(pattern) => Sink::Files(pattern.to_owned(), BTreeMap::new()),
+            Some(pattern) if logfile::names_the_process(pattern) => {
+                Sink::Files(pattern.to_owned(), BTreeMap::new())
+            }
             Some(pattern) => Sink::File(create(&names::expand(pattern, 0))?),
         };
         Ok(Log { quiet: request.quiet, sink: Mutex::new(sink) })
@@ -76,6 +78,14 @@ impl Log {
     /// Those of the file.
     pub fn say(&self, pid: Option<u32>, message: &Message) -> Result<()> {
         self.write(pid, |out| message.write(out, Prefix(pid)).map_err(|e| Error::output(&e)))
+    }
+
+    /// Writes a warning about the session where lines about process `pid` go.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn remark(&self, pid: Option<u32>, text: &str) -> Result<()> {
+        self.write(pid, |out| Message::Warning(text).write(out, Prefix(None)).map_err(|e| Error::output(&e)))
     }
 
     /// Writes a warning.

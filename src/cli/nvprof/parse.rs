@@ -84,9 +84,8 @@ fn take(request: &mut Request, said: &mut Vec<String>, option: &NvprofOption, va
 /// What a table cannot say about an argument.
 fn check_value(option: &NvprofOption, value: &str) -> Result<()> {
     match option.name {
-        "kernels" => super::kernels::check(value).map_err(|_| {
-            error("Invalid kernel path syntax. See \"nvprof --help\" for more detail.")
-        }),
+        "kernels" => super::kernels::check(value)
+            .map_err(|_| error("Invalid kernel path syntax. See \"nvprof --help\" for more detail.")),
         "devices" => {
             let is_list = value == "all" || value.split(',').all(|id| id.parse::<u32>().is_ok());
             if is_list { Ok(()) } else { Err(invalid(value)) }
@@ -128,7 +127,10 @@ pub fn error(text: &str) -> Error {
 
 /// The same, with where to read more.
 pub fn with_help(text: &str) -> Error {
-    Error::verbatim(format!("{}\n======== Use \"nvprof --help\" to get more information.", said(&Message::Error(text))))
+    Error::verbatim(format!(
+        "{}\n======== Use \"nvprof --help\" to get more information.",
+        said(&Message::Error(text))
+    ))
 }
 
 fn said(message: &Message) -> String {

@@ -90,12 +90,16 @@ pub fn write(out: &mut dyn Write, request: &Request, source: &Source) -> Result<
     let needs = |what: Option<What>| {
         let mut need = what.map_or_else(|| Need::totals(&[]), What::need);
         if request.dependencies {
-            let tables = [&tables::API, &tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::SYNC, &tables::EVENT];
+            let tables =
+                [&tables::API, &tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::SYNC, &tables::EVENT];
             need.add(&Need::full(&tables));
         }
         need
     };
-    let need = needs(what);
+    let mut need = needs(what);
+    if request.system || source.pid.is_none() {
+        need.add(&Need::totals(&[&tables::SAMPLE]));
+    }
     let mut frames = Frames::open(&source.paths, &need)?;
     let with_ranges = matches!(what, Some(What::Summary { gpu: true, api: true, .. }));
     if with_ranges && frames.natives().is_empty() && frames.rows(&tables::RANGE) > 0 {
@@ -108,7 +112,11 @@ pub fn write(out: &mut dyn Write, request: &Request, source: &Source) -> Result<
     let demangling = if request.demangling { Demangling::Nvprof } else { Demangling::Off };
     let pid = source.pid.or_else(|| frames.processes.first()?.info.pid).unwrap_or(0);
     let labels = Labels::new(&frames, demangling).with_place_names(names::of_places(&request.names, pid));
-    let filter = Filter::everything();
+    let mut filter = Filter::everything();
+    if source.pid.is_some() && need.wants(&tables::API) {
+        // A stored profile is printed as it is.
+        filter = filter.without_nested_calls(&frames)?;
+    }
     let options = Options { csv: request.csv, unit: request.unit, origin_ns: source.origin_ns };
     let layout = classic::Request {
         what: what.unwrap_or(What::PerGpu),

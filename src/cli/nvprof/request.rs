@@ -105,11 +105,6 @@ impl Print {
     pub fn any_trace(&self) -> bool {
         self.gpu_trace || self.api_trace || self.openacc_trace
     }
-
-    /// Whether any table at all was asked for.
-    pub fn anything(&self) -> bool {
-        self.any_summary() || self.any_trace() || self.dependency_trace
-    }
 }
 
 /// What things are called.

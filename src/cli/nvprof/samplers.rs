@@ -72,9 +72,8 @@ pub fn system_samples(frames: &Frames, filter: &Filter) -> Result<Vec<DeviceSamp
         let processes = 0..frames.processes.len() as u32;
         processes.into_iter().find(|&process| frames.device_name_id(process, device) != 0)
     };
-    let samples = |((process, device), values)| {
-        DeviceSamples { process: named(device).unwrap_or(process), device, values }
-    };
+    let samples =
+        |((process, device), values)| DeviceSamples { process: named(device).unwrap_or(process), device, values };
     Ok(found.into_iter().map(samples).collect())
 }
 

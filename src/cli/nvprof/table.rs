@@ -77,7 +77,8 @@ const NOTHING: fn(&mut Request, &str) = |_, _| {};
 
 /// nvprof's counters of hardware events.
 const COUNTERS: &str = "gpuprof collects no hardware counters; use ncu (Nsight Compute), e.g. ncu --set full";
-const COUNTERS_ONLY: &str = "it is about hardware counters, which gpuprof does not collect; leave it out, or use ncu";
+const COUNTERS_ONLY: &str =
+    "it is about hardware counters, which gpuprof does not collect; leave it out, or use ncu";
 
 const fn option(
     name: &'static str,
@@ -99,7 +100,13 @@ use Does::{Refused, Says, Sets, Works};
 /// All of them, in the order of nvprof's help.
 pub static OPTIONS: &[NvprofOption] = &[
     option("aggregate-mode", Switch, Says(COUNTERS_ONLY), "sum counters over a device", NOTHING),
-    option("analysis-metrics", Argument::None, Refused(COUNTERS), "collect what the Visual Profiler analyses", NOTHING),
+    option(
+        "analysis-metrics",
+        Argument::None,
+        Refused(COUNTERS),
+        "collect what the Visual Profiler analyses",
+        NOTHING,
+    ),
     option(
         "annotate-mpi",
         Word(&["off", "openmpi", "mpich"]),
@@ -131,13 +138,9 @@ pub static OPTIONS: &[NvprofOption] = &[
         "record calls of pthreads",
         NOTHING,
     ),
-    option(
-        "dependency-analysis",
-        Argument::None,
-        Works,
-        "find the critical path and waiting times",
-        |r, _| r.dependencies = true,
-    ),
+    option("dependency-analysis", Argument::None, Works, "find the critical path and waiting times", |r, _| {
+        r.dependencies = true
+    }),
     option(
         "device-buffer-size",
         Number(1, u32::MAX as u64),
@@ -170,7 +173,9 @@ pub static OPTIONS: &[NvprofOption] = &[
     option(
         "kernel-latency-timestamps",
         Switch,
-        Says("queued and submitted times are not collected; gpuprof report --view cuda_kern_exec_trace shows waits"),
+        Says(
+            "queued and submitted times are not collected; gpuprof report --view cuda_kern_exec_trace shows waits",
+        ),
         "record when kernels were queued and submitted",
         NOTHING,
     ),
@@ -181,7 +186,10 @@ pub static OPTIONS: &[NvprofOption] = &[
         "kernels of the options that follow: name, or context:stream:name:invocation",
         NOTHING,
     ),
-    with_letter('m', option("metrics", Text("metric names"), Refused(COUNTERS), "derive metrics from events", NOTHING)),
+    with_letter(
+        'm',
+        option("metrics", Text("metric names"), Refused(COUNTERS), "derive metrics from events", NOTHING),
+    ),
     option("pc-sampling-period", Number(5, 31), Refused(COUNTERS), "sample program counters", NOTHING),
     option(
         "profile-all-processes",
@@ -204,13 +212,9 @@ pub static OPTIONS: &[NvprofOption] = &[
         "profile the processes that the application starts, too",
         |r, _| r.children = true,
     ),
-    option(
-        "profile-from-start",
-        Switch,
-        Sets("GPUPROF_CAPTURE"),
-        "off: wait for cudaProfilerStart",
-        |r, v| r.from_start = v == "on",
-    ),
+    option("profile-from-start", Switch, Sets("GPUPROF_CAPTURE"), "off: wait for cudaProfilerStart", |r, v| {
+        r.from_start = v == "on"
+    }),
     option(
         "profiling-semaphore-pool-size",
         Number(1, u32::MAX as u64),
@@ -244,13 +248,9 @@ pub static OPTIONS: &[NvprofOption] = &[
             NOTHING,
         ),
     ),
-    option(
-        "system-profiling",
-        Switch,
-        Works,
-        "sample clocks, power, temperature and fans",
-        |r, v| r.system = v == "on",
-    ),
+    option("system-profiling", Switch, Works, "sample clocks, power, temperature and fans", |r, v| {
+        r.system = v == "on"
+    }),
     with_letter(
         't',
         option(
@@ -268,13 +268,9 @@ pub static OPTIONS: &[NvprofOption] = &[
         "record the GPU's work, API calls, or both with a comma",
         collecting::trace,
     ),
-    option(
-        "track-memory-allocations",
-        Switch,
-        Sets("GPUPROF_KINDS"),
-        "record allocations and frees",
-        |r, v| r.memory = v == "on",
-    ),
+    option("track-memory-allocations", Switch, Sets("GPUPROF_KINDS"), "record allocations and frees", |r, v| {
+        r.memory = v == "on"
+    }),
     option(
         "unified-memory-profiling",
         Word(&["per-process-device", "off"]),
@@ -290,13 +286,9 @@ pub static OPTIONS: &[NvprofOption] = &[
         "explain messages of PGI compilers",
         NOTHING,
     ),
-    option(
-        "cpu-profiling-frequency",
-        Number(1, 500),
-        Works,
-        "samples per second",
-        |r, v| r.cpu.hertz = v.parse().unwrap_or(r.cpu.hertz),
-    ),
+    option("cpu-profiling-frequency", Number(1, 500), Works, "samples per second", |r, v| {
+        r.cpu.hertz = v.parse().unwrap_or(r.cpu.hertz)
+    }),
     option(
         "cpu-profiling-max-depth",
         Number(0, u32::MAX as u64),
@@ -332,13 +324,9 @@ pub static OPTIONS: &[NvprofOption] = &[
         "show messages of PGI compilers",
         NOTHING,
     ),
-    option(
-        "cpu-profiling-show-library",
-        Switch,
-        Works,
-        "show the library of each function",
-        |r, v| r.cpu.layout.show_library = v == "on",
-    ),
+    option("cpu-profiling-show-library", Switch, Works, "show the library of each function", |r, v| {
+        r.cpu.layout.show_library = v == "on"
+    }),
     option(
         "cpu-profiling-thread-mode",
         Word(&["separated", "aggregated"]),
@@ -346,13 +334,9 @@ pub static OPTIONS: &[NvprofOption] = &[
         "show each thread apart",
         |r, v| r.cpu.layout.by_thread = v == "separated",
     ),
-    option(
-        "cpu-profiling-unwind-stack",
-        Switch,
-        Works,
-        "off: the innermost function alone",
-        |r, v| r.cpu.layout.unwind = v == "on",
-    ),
+    option("cpu-profiling-unwind-stack", Switch, Works, "off: the innermost function alone", |r, v| {
+        r.cpu.layout.unwind = v == "on"
+    }),
     option("openacc-profiling", Switch, Sets("GPUPROF_KINDS"), "record OpenACC", |r, v| r.openacc = v == "on"),
     option("openmp-profiling", Switch, Sets("GPUPROF_KINDS"), "record OpenMP", |r, v| r.openmp = v == "on"),
     option(
@@ -391,7 +375,9 @@ pub static OPTIONS: &[NvprofOption] = &[
         |r, _| r.print.dependency_trace = true,
     ),
     option("print-gpu-summary", Argument::None, Works, "sums of the GPU's work", |r, _| r.print.gpu_summary = true),
-    option("print-gpu-trace", Argument::None, Works, "every kernel, copy and fill", |r, _| r.print.gpu_trace = true),
+    option("print-gpu-trace", Argument::None, Works, "every kernel, copy and fill", |r, _| {
+        r.print.gpu_trace = true
+    }),
     option(
         "print-openacc-constructs",
         Argument::None,
@@ -399,38 +385,24 @@ pub static OPTIONS: &[NvprofOption] = &[
         "name the construct around OpenACC regions",
         NOTHING,
     ),
-    option(
-        "print-openacc-summary",
-        Argument::None,
-        Works,
-        "sums of OpenACC regions",
-        |r, _| r.print.openacc_summary = true,
-    ),
-    option(
-        "print-openacc-trace",
-        Argument::None,
-        Works,
-        "every OpenACC region",
-        |r, _| r.print.openacc_trace = true,
-    ),
-    option(
-        "print-openmp-summary",
-        Argument::None,
-        Works,
-        "sums of OpenMP regions",
-        |r, _| r.print.openmp_summary = true,
-    ),
+    option("print-openacc-summary", Argument::None, Works, "sums of OpenACC regions", |r, _| {
+        r.print.openacc_summary = true
+    }),
+    option("print-openacc-trace", Argument::None, Works, "every OpenACC region", |r, _| {
+        r.print.openacc_trace = true
+    }),
+    option("print-openmp-summary", Argument::None, Works, "sums of OpenMP regions", |r, _| {
+        r.print.openmp_summary = true
+    }),
     with_letter(
         's',
-        option("print-summary", Argument::None, Works, "all sums; so without options", |r, _| r.print.summary = true),
+        option("print-summary", Argument::None, Works, "all sums; so without options", |r, _| {
+            r.print.summary = true
+        }),
     ),
-    option(
-        "print-summary-per-gpu",
-        Argument::None,
-        Works,
-        "sums of each GPU",
-        |r, _| r.print.per_gpu_summary = true,
-    ),
+    option("print-summary-per-gpu", Argument::None, Works, "sums of each GPU", |r, _| {
+        r.print.per_gpu_summary = true
+    }),
     option(
         "process-name",
         Text("name"),
@@ -439,13 +411,9 @@ pub static OPTIONS: &[NvprofOption] = &[
         |r, v| r.names.process = Some(v.to_owned()),
     ),
     option("quiet", Argument::None, Works, "print errors alone", |r, _| r.quiet = true),
-    option(
-        "stream-name",
-        Text("name"),
-        Works,
-        "what streams are called: %i, %p, %q{VARIABLE}, %h, %%",
-        |r, v| r.names.stream = Some(v.to_owned()),
-    ),
+    option("stream-name", Text("name"), Works, "what streams are called: %i, %p, %q{VARIABLE}, %h, %%", |r, v| {
+        r.names.stream = Some(v.to_owned())
+    }),
     with_letter(
         'o',
         option(

@@ -32,6 +32,12 @@ impl Watch {
     pub fn begin(request: &Request, log: Arc<Log>, list: PathBuf, launched: Option<u32>) -> Watch {
         let stop = Arc::new(AtomicBool::new(false));
         let timeout = request.timeout_s.map(Duration::from_secs);
+        let timer = launched.zip(timeout).and_then(|(pid, timeout)| Timer::new(pid, timeout));
+        if timeout.is_some() && timer.is_none() {
+            let text = "The option --timeout has no effect: it needs Linux 5.3 and an application; use timeout(1).";
+            // A log that cannot be written is found out when the results are.
+            let _ = log.remark(launched, text);
+        }
         let mut watcher = Watcher {
             log,
             list,
@@ -40,7 +46,7 @@ impl Watch {
             only_launched: !request.children && !request.everyone,
             announced: BTreeSet::new(),
             size: 0,
-            timer: launched.zip(timeout).and_then(|(pid, timeout)| Timer::new(pid, timeout)),
+            timer,
         };
         let stopped = Arc::clone(&stop);
         let body = move || {

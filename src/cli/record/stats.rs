@@ -42,8 +42,11 @@ fn tables(traces: &[PathBuf], say: &dyn Fn(&str)) -> Result<()> {
     let failed = |e: io::Error| Error::output(&e);
     for (i, (view, arguments)) in views.into_iter().enumerate() {
         if i == 1 {
-            writeln!(out, "SKIPPED: osrt_sum: calls of the operating system are not recorded; strace -c counts them\n")
-                .map_err(failed)?;
+            writeln!(
+                out,
+                "SKIPPED: osrt_sum: calls of the operating system are not recorded; strace -c counts them\n"
+            )
+            .map_err(failed)?;
         }
         let table = view.table(&Context { frames: &frames, labels: &labels, filter: &filter, arguments })?;
         if table.rows.is_empty() {

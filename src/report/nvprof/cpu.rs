@@ -115,7 +115,13 @@ struct Node {
 }
 
 impl Node {
-    fn add<'f>(&mut self, mut frames: impl Iterator<Item = &'f Frame>, samples: u64, layout: &Layout, depth: usize) {
+    fn add<'f>(
+        &mut self,
+        mut frames: impl Iterator<Item = &'f Frame>,
+        samples: u64,
+        layout: &Layout,
+        depth: usize,
+    ) {
         if layout.max_depth > 0 && depth == layout.max_depth {
             return;
         }
@@ -277,12 +283,7 @@ Time(%)      Time  Name
 "
         );
         let deep = section(Layout::default(), &TEXT);
-        assert!(
-            deep.contains(
-                "  0.12%      40ms  munmap\n  0.09%      30ms    free_matrix(matrix&)\n"
-            ),
-            "{deep}"
-        );
+        assert!(deep.contains("  0.12%      40ms  munmap\n  0.09%      30ms    free_matrix(matrix&)\n"), "{deep}");
     }
 
     #[test]
@@ -307,7 +308,10 @@ Time(%)      Time  Name
     #[test]
     fn csv_has_seconds() {
         let text = section(Layout { mode: Mode::Flat, threshold_percent: 10, ..Layout::default() }, &CSV);
-        assert!(text.contains("\"Time(%)\",\"Time\",\"Name\"\n%,s,\n74.783129,25.000000,\"matvec(matrix const &)\"\n"), "{text}");
+        assert!(
+            text.contains("\"Time(%)\",\"Time\",\"Name\"\n%,s,\n74.783129,25.000000,\"matvec(matrix const &)\"\n"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -111,8 +111,14 @@ mod tests {
             row("vec_inc2(float*, int)", 0, 0),
         ];
         let total_ns = rows.iter().map(|row| row.critical_ns).sum();
-        let part = |start_ns, name| Part { start_ns, duration_ns: 2_000, name, critical_ns: 500, waiting_ns: 1_500 };
-        Dependencies { rows, total_ns, parts: vec![part(1_000, 0), part(6_000, 1)], names: vec!["a".into(), "b".into()] }
+        let part =
+            |start_ns, name| Part { start_ns, duration_ns: 2_000, name, critical_ns: 500, waiting_ns: 1_500 };
+        Dependencies {
+            rows,
+            total_ns,
+            parts: vec![part(1_000, 0), part(6_000, 1)],
+            names: vec!["a".into(), "b".into()],
+        }
     }
 
     /// As a public log of nvprof has it.
