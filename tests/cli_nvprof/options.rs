@@ -138,7 +138,7 @@ fn the_command_line_is_read_as_nvprof_reads_it() {
     }
     // Letters in a row, an argument after a sign, the end of options, options of the application.
     for line in
-        ["nvprof -fso x.nvvp ./a.out 1", "nvprof --demangling=off -- ./a.out 1", "nvprof ./a.out 1 --csv --help"]
+        ["nvprof -fso x.nvvp ./a.out 1", "nvprof --demangling=off -- ./a.out 1", "nvprof ./a.out 1 64 --csv --help"]
     {
         let ended = bench.run(line);
         assert_eq!(ended.code(), Some(0), "{line}: {}", ended.stderr);

@@ -62,8 +62,10 @@ pub fn flags(request: &Request, launcher: Option<u32>) -> Vec<OsString> {
     for (name, value) in variables(request, launcher) {
         let known = shim_config::VARIABLES.iter().find(|variable| variable.name == name);
         if let Some(Flag::Value(flag, _)) = known.map(|variable| variable.flag) {
-            flags.push(format!("--{flag}").into());
-            flags.push(value);
+            // In one word: a value may begin with a sign.
+            let mut word = OsString::from(format!("--{flag}="));
+            word.push(value);
+            flags.push(word);
         }
     }
     flags

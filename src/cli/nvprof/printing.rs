@@ -170,8 +170,9 @@ fn warnings(out: &mut dyn Write, frames: &Frames, filter: &Filter, need: &Need, 
     let is_about_times = |note: &Note| note.code == "invalid-timestamps" && without_times > 0;
     let mut said = without_times == 0;
     for note in notes {
-        // Said already, in nvprof's words.
-        if is_about_times(&note) && !std::mem::replace(&mut said, true) {
+        // Said already, or to be said below the tables, in nvprof's words.
+        let is_of_live_run = prefix.0.is_some() && note.code == "not-closed";
+        if is_of_live_run || (is_about_times(&note) && !std::mem::replace(&mut said, true)) {
             continue;
         }
         Message::Warning(&note.text).write(out, prefix).map_err(failed)?;
