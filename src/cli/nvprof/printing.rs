@@ -148,6 +148,10 @@ pub fn write(out: &mut dyn Write, request: &Request, source: &Source) -> Result<
     if request.dependencies {
         for process in 0..frames.processes.len() as u32 {
             let found = dependencies(&labels, &filter, process)?;
+            if found.parts.is_empty() && frames.processes.len() > 1 {
+                // The launcher's own trace holds samples alone.
+                continue;
+            }
             match request.print.dependency_trace {
                 true => dependency::trace(out, &found, prefix, &options),
                 false => dependency::summary(out, &found, prefix, &options),
