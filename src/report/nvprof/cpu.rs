@@ -302,7 +302,7 @@ Time(%)      Time  Name
         assert!(shallow.contains(" main\n") && !shallow.contains("matvec"), "{shallow}");
         let apart = section(Layout { mode: Mode::Flat, by_thread: true, ..Layout::default() }, &TEXT);
         let second = apart.split("======== Thread 2\n").nth(1).unwrap();
-        assert!(second.starts_with("Time(%)      Time  Name\n 99.29%     1.4s  dot(vector const &)\n"), "{apart}");
+        assert!(second.starts_with("Time(%)      Time  Name\n 99.29%      1.4s  dot(vector const &)\n"), "{apart}");
     }
 
     #[test]
