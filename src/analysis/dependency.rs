@@ -100,7 +100,7 @@ fn analyse(graph: &Graph) -> Dependencies {
     };
     let mut rows: Vec<Row> = by_name.into_iter().map(row).collect();
     // Stable, and by name before.
-    rows.sort_by(|a, b| (b.critical_ns, b.waiting_ns).cmp(&(a.critical_ns, a.waiting_ns)));
+    rows.sort_by_key(|row| std::cmp::Reverse((row.critical_ns, row.waiting_ns)));
     let total_ns = rows.iter().map(|row| row.critical_ns).sum();
     Dependencies { rows, total_ns, parts, names: graph.names.clone() }
 }
