@@ -105,3 +105,43 @@ fn any_trace_can_be_imported_and_what_is_none_is_an_error() {
         assert!(answer.stderr.contains(what), "{words:?}: {}", answer.stderr);
     }
 }
+
+#[test]
+fn samples_of_the_devices_are_summed_below_the_table() {
+    use common::build::{Native, NativeWriter, Story};
+    use trace_format::tables::SampleRow;
+    let folder = common::TempFolder::new("nvprof-samples");
+    let story = Story::sample(3);
+    let mut file = Vec::new();
+    let mut writer = NativeWriter::begin(&mut file, &story, Native::default());
+    writer.kernels(&story.kernels);
+    writer.rest(&story);
+    let metrics: [(&[u8], f64); 4] =
+        [(b"power_mw", 52_123.0), (b"sm_clock_mhz", 1300.0), (b"gpu_temperature_celsius", 40.0), (b"else", 1.0)];
+    let mut rows = Vec::new();
+    for i in 0..5i64 {
+        for (name, value) in metrics {
+            let metric_id = writer.string(name);
+            rows.push(SampleRow { start_ns: i * 1_000, metric_id, device: Some(0), value: value + i as f64 });
+        }
+    }
+    writer.define();
+    writer.rows(rows);
+    writer.close();
+    drop(writer);
+    let trace = folder.argument("a.gpuprof", &file);
+    let printed = answer(Command::new(env!("CARGO_BIN_EXE_gpuprof")).args(["nvprof", "-i", &trace]));
+    assert_eq!(printed.status, 0, "{}", printed.stderr);
+    let section = printed.stderr.split("\n\n======== System profiling result:\n").nth(1).expect("the section");
+    let rows: Vec<&str> = section.lines().collect();
+    assert!(rows[0].starts_with("Device \"") && rows[0].ends_with(" (0)\""), "{section}");
+    assert_eq!(
+        rows[1..],
+        [
+            "                         Count         Avg         Min         Max",
+            "      SM Clock (MHz)         5     1302.00     1300.00     1304.00",
+            "     Temperature (C)         5       42.00       40.00       44.00",
+            "          Power (mW)         5    52125.00    52123.00    52127.00",
+        ]
+    );
+}

@@ -1,6 +1,7 @@
 //! What the collector is told.
 
 use super::request::Request;
+use super::samplers;
 use shim_config::variables::Flag;
 use std::ffi::OsString;
 
@@ -34,6 +35,7 @@ pub fn variables(request: &Request, launcher: Option<u32>) -> Vec<(&'static str,
     add(request.memory, "+memory");
     add(request.openacc, "+openacc");
     add(request.openmp, "+openmp");
+    add(samplers::by_cupti(request), "+environment");
     // Which stream waited for which event.
     add(request.dependencies, "+event");
     // nvprof lists every call, and says itself what there is to say.

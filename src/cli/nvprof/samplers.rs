@@ -1,6 +1,7 @@
 //! What is sampled beside the records: where the launcher's samplers come in. One function for each way in and out.
 
 use super::request::Request;
+use crate::cli::record;
 use crate::demangle::{Demangling, demangle};
 use crate::error::Result;
 use crate::report::nvprof::cpu::{Frame, Profile, Stack};
@@ -13,12 +14,21 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use trace_format::tables;
 
+/// The launcher's flag for samples of the devices.
+const SAMPLE: &str = "--sample";
+
+/// Whether clocks, temperature, power and fans come from CUPTI itself, as nvprof's did: where the launcher takes no such
+/// samples.
+pub fn by_cupti(request: &Request) -> bool {
+    request.system && (request.everyone || !record::knows(SAMPLE.as_ref()))
+}
+
 /// The flags of `gpuprof record` that start the samplers which `request` asks for, each with the option that asks. A
 /// gpuprof without such a sampler does not know the flag, which is then said.
 pub fn flags(request: &Request) -> Vec<(&'static str, Vec<OsString>)> {
     let mut flags = Vec::new();
-    if request.system {
-        flags.push(("system-profiling", vec!["--sample".into(), "100ms".into()]));
+    if request.system && !by_cupti(request) {
+        flags.push(("system-profiling", vec![SAMPLE.into(), "100ms".into()]));
     }
     if request.cpu.is_on {
         let hertz = request.cpu.hertz.to_string();
@@ -27,7 +37,7 @@ pub fn flags(request: &Request) -> Vec<(&'static str, Vec<OsString>)> {
     flags
 }
 
-/// What nvprof sums up of table `sample`, by the names that the sampler gives.
+/// What nvprof sums up of table `sample`, by the names that the collector and the launcher give.
 const METRICS: [(&[u8], Measure); 5] = [
     (b"sm_clock_mhz", Measure::SmClock),
     (b"memory_clock_mhz", Measure::MemoryClock),
