@@ -77,7 +77,9 @@ unsafe fn read(list: *const *mut c_char) -> Loaded {
     let (settings, problems) = shim_config::from_env(pairs);
     log::set_verbosity(settings.verbose);
     let exe = std::fs::read_link(own_proc("exe")).unwrap_or_default().into_os_string().into_vec();
-    let inert = (!settings.processes.wants(file_name(&exe))).then_some(Cause::NotChosen);
+    // SAFETY: cannot fail.
+    let parent = unsafe { libc::getppid() }.cast_unsigned();
+    let inert = (!settings.processes.wants(file_name(&exe), parent)).then_some(Cause::NotChosen);
     // Read now: a program may give up the right to open files before it calls CUDA.
     let cmdline = std::ffi::CString::new(own_proc("cmdline").into_os_string().into_vec())
         .ok()

@@ -9,6 +9,17 @@ use hashbrown::HashMap;
 use std::sync::OnceLock;
 use trace_format::tables::ShapeRow;
 
+/// What the user calls places, with `%i` for the id of a context or stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlaceNames {
+    /// The process.
+    pub process: Option<String>,
+    /// Contexts.
+    pub context: Option<String>,
+    /// Streams.
+    pub stream: Option<String>,
+}
+
 /// Printed names of one set of traces, made when first asked for: a trace of millions of records prints hundreds.
 pub struct Labels<'a> {
     frames: &'a Frames,
@@ -16,6 +27,7 @@ pub struct Labels<'a> {
     demangled: Vec<OnceLock<Box<str>>>,
     texts: Vec<OnceLock<Box<str>>>,
     threads: OnceLock<HashMap<(u32, u32), u32>>,
+    places: PlaceNames,
 }
 
 impl<'a> Labels<'a> {
@@ -29,7 +41,28 @@ impl<'a> Labels<'a> {
             demangled: ids.clone().map(slots).collect(),
             texts: ids.map(slots).collect(),
             threads: OnceLock::new(),
+            places: PlaceNames::default(),
         }
+    }
+
+    /// The same labels with the user's own names of places.
+    pub fn with_place_names(self, places: PlaceNames) -> Self {
+        Labels { places, ..self }
+    }
+
+    /// The user's name of the process, if there is one.
+    pub fn process_name(&self) -> Option<&str> {
+        self.places.process.as_deref()
+    }
+
+    /// The user's name of a context, if there is one.
+    pub fn context_name(&self, context: u32) -> Option<String> {
+        self.places.context.as_ref().map(|name| name.replace("%i", &context.to_string()))
+    }
+
+    /// The user's name of a stream, if there is one.
+    pub fn stream_name(&self, stream: u32) -> Option<String> {
+        self.places.stream.as_ref().map(|name| name.replace("%i", &stream.to_string()))
     }
 
     /// The traces these labels belong to.

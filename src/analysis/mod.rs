@@ -2,6 +2,7 @@
 
 pub mod activity;
 pub mod cpu_stacks;
+pub mod dependency;
 pub mod function_calls;
 pub mod grouping;
 pub mod labels;

@@ -7,6 +7,7 @@ pub mod doctor;
 pub mod export;
 pub mod info;
 mod newest;
+pub mod nvprof;
 pub mod preload_path;
 mod progress;
 pub mod query;
@@ -56,6 +57,8 @@ enum Command {
     Ctl(ctl::Args),
     /// Say whether programs can be recorded here, and if not, what to do
     Doctor(doctor::Args),
+    /// Run a program as nvprof would: its options, its output. The same under the name nvprof
+    Nvprof(nvprof::Args),
     /// Print where the collector is, for LD_PRELOAD and CUDA_INJECTION64_PATH
     PreloadPath(preload_path::Args),
 }
@@ -68,6 +71,7 @@ pub fn run(cli: Cli) -> Result<Ended> {
     match cli.command {
         // As the program ended, so do we.
         Command::Record(args) => return record::run(&args),
+        Command::Nvprof(args) => return nvprof::run(&args),
         Command::Report(args) => report::run(args),
         Command::Export(args) => export::run(&args),
         Command::Convert(args) => convert::run(&args),

@@ -3,15 +3,17 @@
 mod closing;
 mod flags;
 mod host_stacks;
-mod outcome;
+pub(super) mod outcome;
 mod place;
 mod samplers;
+mod stats;
 
 use crate::error::{Error, Result};
 use crate::launch::environment::{CUDA_INJECTION, Environment, NVTX_INJECTION};
 use crate::launch::program;
 use crate::launch::shim::{Places, locate};
 use crate::launch::supervise::{self, Ended, NotStarted};
+use clap::{Args as _, FromArgMatches as _};
 use flags::SettingFlags;
 use host_stacks::HostStackFlags;
 use outcome::{Outcome, Ran};
@@ -29,6 +31,7 @@ use std::time::Duration;
 #[command(after_help = "Examples:
   gpuprof record -- python train.py
   gpuprof record --capture profiler-api -o step.gpuprof -- python train.py
+  gpuprof record --stats -o run -- python train.py
   gpuprof record --capture nvtx:step --max-ranges 3 -- ./simulation input.dat
   gpuprof record --sample 100ms -- python train.py
   mpirun -n 4 gpuprof record -o run -- ./simulation
@@ -53,6 +56,11 @@ pub struct Args {
     #[command(flatten)]
     host_stacks: HostStackFlags,
 
+    /// When the program has ended, print what `nsys profile --stats=true` prints: sums of NVTX ranges, API calls,
+    /// kernels, and copies by time and by size. On the standard error, as the standard output is the program's
+    #[arg(long)]
+    stats: bool,
+
     #[command(flatten)]
     settings: SettingFlags,
 
@@ -66,6 +74,71 @@ pub struct Args {
 /// # Errors
 /// What keeps it from being started: no collector, no place for the traces.
 pub fn run(args: &Args) -> Result<Ended> {
+    let launched = match launch(args, &say, &mut |_, _| {})? {
+        Launch::Ran(launched) => launched,
+        Launch::NotStarted(ended) => return Ok(ended),
+    };
+    if launched.verbose > 0 || args.stats {
+        let outcome = launched.outcome();
+        if args.stats {
+            stats::print(&outcome.traces, &say);
+        }
+        for line in closing::lines(&outcome, &launched.place).iter().filter(|_| launched.verbose > 0) {
+            say(line);
+        }
+    }
+    launched.place.remove_if_empty();
+    Ok(launched.ran.ended)
+}
+
+/// Reads arguments, the first of which is the program's name.
+///
+/// # Errors
+/// What `gpuprof record` would not take.
+pub(super) fn parse(words: Vec<OsString>) -> Result<Args> {
+    let failed = |e: clap::Error| Error::new(e.to_string());
+    let matches = Args::augment_args(clap::Command::new("record")).try_get_matches_from(words).map_err(failed)?;
+    Args::from_arg_matches(&matches).map_err(failed)
+}
+
+/// Whether there is a flag of this name, `--` included.
+pub(super) fn knows(flag: &std::ffi::OsStr) -> bool {
+    let name = flag.to_str().and_then(|flag| flag.strip_prefix("--"));
+    let command = Args::augment_args(clap::Command::new("record"));
+    command.get_arguments().any(|argument| argument.get_long().is_some_and(|long| Some(long) == name))
+}
+
+/// What came of the attempt to run the program.
+pub(super) enum Launch {
+    /// It ran.
+    Ran(Launched),
+    /// It could not be started, which was said; what a shell's status would be.
+    NotStarted(Ended),
+}
+
+/// A program that ran with the collector in it.
+pub(super) struct Launched {
+    /// Where its traces are.
+    pub place: Place,
+    /// What is known about it.
+    pub ran: Ran,
+    /// How much is to be said.
+    verbose: u8,
+}
+
+impl Launched {
+    /// Looks at what it left behind.
+    pub fn outcome(&self) -> Outcome {
+        Outcome::of(&self.place, &self.ran)
+    }
+}
+
+/// Runs the program with the collector in every process as the arguments ask, until it ends. `say` gets what a person
+/// has to know, line by line; `started` the program's process id and the list of processes, once it runs.
+///
+/// # Errors
+/// What keeps it from being started: no collector, no place for the traces.
+pub(super) fn launch(args: &Args, say: &dyn Fn(&str), started: &mut dyn FnMut(u32, &Path)) -> Result<Launch> {
     let mut environment = Environment::new(std::env::vars_os());
     for (name, value) in args.settings.variables() {
         environment.set(name, value);
@@ -110,52 +183,46 @@ pub fn run(args: &Args) -> Result<Ended> {
 
     let mut companion = samplers::companion(args, &settings, &place)?;
     let mut pid = 0;
-    let started = |started| {
-        pid = started;
+    let begun = |begun| {
+        pid = begun;
         if let Some(companion) = &mut companion {
-            companion.start(started);
+            companion.start(begun);
         }
+        started(begun, &place.seen);
     };
-    let ended = match supervise::run(&args.command, environment.strings(), started) {
+    let ended = match supervise::run(&args.command, environment.strings(), begun) {
         Ok(ended) => ended,
         Err(error) => {
             if let Some(companion) = companion {
                 companion.abandon();
             }
             place.remove_if_empty();
-            return not_started(&args.command[0], error);
+            return not_started(&args.command[0], error, say).map(Launch::NotStarted);
         }
     };
     let launcher = companion.map(|companion| {
         let path = companion.path().to_owned();
         (path, companion.end())
     });
-    if settings.verbose > 0 {
-        let program = program::find(&args.command[0], environment.get("PATH"));
-        // As the collector sees it: by the file itself, not by the link that was followed.
-        let file = program.as_deref().and_then(|path| path.canonicalize().ok());
-        let name = file.as_deref().and_then(Path::file_name).unwrap_or(&args.command[0]);
-        let ran = Ran {
-            pid,
-            ended,
-            is_chosen: settings.processes.wants(name.as_bytes()),
-            program,
-            command: args.command[0].clone(),
-            preloaded: args.preload,
-            disabled: settings.disable,
-            foreign: environment.foreign_cuda.clone(),
-            launcher: launcher.as_ref().map(|(path, ended)| (path.clone(), ended.rows)),
-        };
-        for remark in launcher.iter().flat_map(|(_, ended)| &ended.remarks) {
-            say(remark);
-        }
-        let outcome = Outcome::of(&place, ran);
-        for line in closing::lines(&outcome, &place) {
-            say(&line);
-        }
+    for remark in launcher.iter().flat_map(|(_, ended)| &ended.remarks).filter(|_| settings.verbose > 0) {
+        say(remark);
     }
-    place.remove_if_empty();
-    Ok(ended)
+    let program = program::find(&args.command[0], environment.get("PATH"));
+    // As the collector sees it: by the file itself, not by the link that was followed.
+    let file = program.as_deref().and_then(|path| path.canonicalize().ok());
+    let name = file.as_deref().and_then(Path::file_name).unwrap_or(&args.command[0]);
+    let ran = Ran {
+        pid,
+        ended,
+        is_chosen: settings.processes.wants(name.as_bytes(), std::process::id()),
+        program,
+        command: args.command[0].clone(),
+        preloaded: args.preload,
+        disabled: settings.disable,
+        foreign: environment.foreign_cuda.clone(),
+        launcher: launcher.map(|(path, ended)| (path, ended.rows)),
+    };
+    Ok(Launch::Ran(Launched { place, ran, verbose: settings.verbose }))
 }
 
 /// One line on the standard error. Nobody may be listening any more.
@@ -165,7 +232,7 @@ fn say(line: &str) {
 }
 
 /// What shells say in such a case, and with their status.
-fn not_started(command: &std::ffi::OsStr, error: NotStarted) -> Result<Ended> {
+fn not_started(command: &std::ffi::OsStr, error: NotStarted, say: &dyn Fn(&str)) -> Result<Ended> {
     let name = command.display();
     let error = match error {
         NotStarted::Exec(error) => error,

@@ -224,9 +224,10 @@ impl<'a> Plan<'a> {
         } else if n.print_summary_per_gpu {
             What::PerGpu
         } else if some_summary && !n.print_summary {
-            What::Summary { gpu: n.print_gpu_summary, api: n.print_api_summary, openacc: n.print_openacc_summary }
+            let (gpu, api, openacc) = (n.print_gpu_summary, n.print_api_summary, n.print_openacc_summary);
+            What::Summary { gpu, api, openacc, openmp: gpu && api && openacc }
         } else {
-            What::Summary { gpu: true, api: true, openacc: true }
+            What::Summary { gpu: true, api: true, openacc: true, openmp: true }
         };
         let listing = matches!(what, What::Trace { .. } | What::OpenaccTrace);
         if listing && (args.format.is_some() || args.rows.percentiles) {
@@ -259,27 +260,7 @@ impl<'a> Plan<'a> {
             need.add(&report::views::need(*view, arguments));
         }
         if self.views.is_empty() {
-            let gpu = [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET];
-            need.add(&match self.what {
-                What::Summary { gpu: g, api, openacc } => {
-                    let mut tables = Vec::new();
-                    tables.extend(g.then_some(gpu).into_iter().flatten());
-                    tables.extend(api.then_some(&tables::API));
-                    tables.extend(openacc.then_some(&tables::OPENACC));
-                    if g && api {
-                        tables.extend([&tables::UVM, &tables::RANGE, &tables::OPENMP]);
-                    }
-                    Need::totals(&tables)
-                }
-                What::PerGpu => Need::totals(&[&gpu[..], &[&tables::OPENACC]].concat()),
-                What::Trace { api, .. } => {
-                    let mut tables = gpu.to_vec();
-                    tables.push(&tables::UVM);
-                    tables.extend(api.then_some(&tables::API));
-                    Need::full(&tables)
-                }
-                What::OpenaccTrace => Need::full(&[&tables::OPENACC]),
-            });
+            need.add(&self.what.need());
         }
         let selection = self.args.choosing.selection()?;
         if selection.needs_correlation() || nvtx_full {
@@ -394,6 +375,8 @@ impl<'a> Plan<'a> {
             order: Order { sort: self.args.rows.sort, top: self.args.rows.top },
             per_process: self.args.rows.per_process,
             all_ranges: n.nvtx,
+            openacc_inclusive: false,
+            prefix: Prefix(None),
         }
     }
 

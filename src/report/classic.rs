@@ -16,7 +16,7 @@ use crate::analysis::totals::{Place, Split};
 use crate::analysis::{listing, uvm};
 use crate::error::{Error, Result};
 use crate::trace::select::Filter;
-use crate::trace::sink::Note;
+use crate::trace::sink::{Need, Note};
 use std::io::Write;
 use trace_format::tables;
 
@@ -31,6 +31,8 @@ pub enum What {
         api: bool,
         /// OpenACC regions.
         openacc: bool,
+        /// OpenMP regions.
+        openmp: bool,
     },
     /// One summary of GPU activities per device.
     PerGpu,
@@ -43,6 +45,34 @@ pub enum What {
     },
     /// Every OpenACC region in order.
     OpenaccTrace,
+}
+
+impl What {
+    /// What has to be read for it.
+    pub fn need(self) -> Need {
+        let gpu = [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET];
+        match self {
+            What::Summary { gpu: g, api, openacc, openmp } => {
+                let mut tables = Vec::new();
+                tables.extend(g.then_some(gpu).into_iter().flatten());
+                tables.extend(api.then_some(&tables::API));
+                tables.extend(openacc.then_some(&tables::OPENACC));
+                tables.extend(openmp.then_some(&tables::OPENMP));
+                if g && api {
+                    tables.extend([&tables::UVM, &tables::RANGE]);
+                }
+                Need::totals(&tables)
+            }
+            What::PerGpu => Need::totals(&[&gpu[..], &[&tables::OPENACC]].concat()),
+            What::Trace { api, .. } => {
+                let mut tables = gpu.to_vec();
+                tables.push(&tables::UVM);
+                tables.extend(api.then_some(&tables::API));
+                Need::full(&tables)
+            }
+            What::OpenaccTrace => Need::full(&[&tables::OPENACC]),
+        }
+    }
 }
 
 /// Everything the command line says about the report.
@@ -59,6 +89,10 @@ pub struct Request {
     pub per_process: bool,
     /// Whether to print tables for NVTX ranges however many there are.
     pub all_ranges: bool,
+    /// Whether the time of nested OpenACC regions counts for those around them too.
+    pub openacc_inclusive: bool,
+    /// What lines of the one result for all begin with.
+    pub prefix: Prefix,
 }
 
 /// NVTX ranges whose tables are printed unasked. Programs that number their ranges (PyTorch's `emit_nvtx`) have
@@ -81,7 +115,7 @@ pub fn write(
     }
     let processes = labels.frames().processes.len() as u32;
     if !request.per_process {
-        let any = one_result(out, labels, filter, request, Prefix(None), hidden)?;
+        let any = one_result(out, labels, filter, request, request.prefix, hidden)?;
         return Ok(any | imported::write(out, labels, filter, request)?);
     }
     let mut any = imported::write(out, labels, filter, request)?;
@@ -103,8 +137,8 @@ fn one_result(
     hidden: &mut Vec<Note>,
 ) -> Result<bool> {
     match request.what {
-        What::Summary { gpu, api, openacc } => {
-            summary(out, labels, filter, request, prefix, [gpu, api, openacc], hidden)
+        What::Summary { gpu, api, openacc, openmp } => {
+            summary(out, labels, filter, request, prefix, [gpu, api, openacc, openmp], hidden)
         }
         What::PerGpu => per_device(out, labels, filter, request, prefix),
         What::Trace { gpu, api } => listing_of(out, labels, filter, request, prefix, gpu, api),
@@ -127,7 +161,7 @@ fn summary(
     filter: &Filter,
     request: &Request,
     prefix: Prefix,
-    [gpu, api, openacc]: [bool; 3],
+    [gpu, api, openacc, openmp]: [bool; 4],
     hidden: &mut Vec<Note>,
 ) -> Result<bool> {
     let none = Wanted::default();
@@ -136,7 +170,8 @@ fn summary(
     let by_process = request.grouping.split.process;
     let api_rows = if api { grouping::api_summary(labels, by_process, none, filter)? } else { Summary::default() };
     let regions = if openacc { listing::openacc_regions(labels.frames(), filter)? } else { Vec::new() };
-    let openacc_rows = nvprof::openacc::summary(&regions, labels, false);
+    let inclusive = request.openacc_inclusive;
+    let openacc_rows = nvprof::openacc::summary(&regions, labels, inclusive);
     let (shown_gpu, shown_api, shown_openacc) =
         (request.order.apply(&gpu_rows), request.order.apply(&api_rows), request.order.apply(&openacc_rows));
     let mut sections = Vec::new();
@@ -148,14 +183,13 @@ fn summary(
     }
     if openacc {
         let section = if gpu || api {
-            Section::openacc(&shown_openacc, false)
+            Section::openacc(&shown_openacc, inclusive)
         } else {
-            Section::openacc_only(&shown_openacc, false)
+            Section::openacc_only(&shown_openacc, inclusive)
         };
         sections.push(section.of(openacc_rows.total_ns()));
     }
-    let openmp_rows =
-        if openacc && gpu && api { grouping::openmp_summary(labels, filter)? } else { Summary::default() };
+    let openmp_rows = if openmp { grouping::openmp_summary(labels, filter)? } else { Summary::default() };
     let shown_openmp = request.order.apply(&openmp_rows);
     if !shown_openmp.is_empty() {
         sections.push(Section::openmp(&shown_openmp, true).of(openmp_rows.total_ns()));
@@ -218,7 +252,7 @@ fn per_device(
     let openacc_of = |&(process, device): &(u32, u32)| {
         let here = |r: &&OpenaccRegion| r.process == process && r.place.is_some_and(|(d, ..)| d == device);
         let own: Vec<OpenaccRegion> = regions.iter().filter(here).cloned().collect();
-        nvprof::openacc::summary(&own, labels, false)
+        nvprof::openacc::summary(&own, labels, request.openacc_inclusive)
     };
     let shown: Vec<[(Vec<_>, u128); 2]> = places
         .iter()
@@ -229,7 +263,9 @@ fn per_device(
         .collect();
     let sections: Vec<[Section; 2]> = shown
         .iter()
-        .map(|[gpu, openacc]| [Section::gpu(&gpu.0).of(gpu.1), Section::openacc(&openacc.0, false).of(openacc.1)])
+        .map(|[gpu, openacc]| {
+            [Section::gpu(&gpu.0).of(gpu.1), Section::openacc(&openacc.0, request.openacc_inclusive).of(openacc.1)]
+        })
         .collect();
     let devices: Vec<per_gpu::Device> = places
         .iter()

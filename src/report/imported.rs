@@ -21,7 +21,7 @@ use trace_format::tables;
 
 /// Whether `request` asks for something of this kind at all. Sums have no records that a filter could judge.
 fn takes(request: &Request, filter: &Filter, content: &Content) -> bool {
-    let What::Summary { gpu, api, openacc } = request.what else { return false };
+    let What::Summary { gpu, api, openacc, .. } = request.what else { return false };
     filter.is_everything()
         && match content {
             Content::Durations(Section::Gpu, _) => gpu,

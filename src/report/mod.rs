@@ -108,4 +108,10 @@ impl nvprof::Labels for Labels<'_> {
     fn device(&self, process: u32, device: u32) -> &str {
         Labels::device(self, process, device)
     }
+    fn context(&self, context: u32) -> Option<String> {
+        self.context_name(context)
+    }
+    fn stream(&self, stream: u32) -> Option<String> {
+        self.stream_name(stream)
+    }
 }

@@ -73,6 +73,8 @@ pub struct Filter {
     in_range: Option<Arc<InRange>>,
     /// Launches of selected GPU work, which select the API calls; `None`: API calls are not restricted so.
     launched: Option<Arc<HashSet<Launch>>>,
+    /// Ids of the runtime's calls, whose driver calls are left out; `None`: they are not.
+    runtime_calls: Option<Arc<RuntimeCalls>>,
     /// Selected rows without valid times by table number, for the tables whose durations have been read with this
     /// filter: who wants to know afterwards need not read them again.
     without_times: Arc<Mutex<BTreeMap<u16, u64>>>,
@@ -144,9 +146,36 @@ impl Filter {
         Ok(filter)
     }
 
+    /// The same selection without the driver calls that the runtime made for its own calls, as nvprof recorded none. They
+    /// have the correlation id of the runtime's call.
+    ///
+    /// # Errors
+    /// A part of a file that cannot be read.
+    pub fn without_nested_calls(mut self, frames: &Frames) -> Result<Filter> {
+        self.runtime_calls = None;
+        let calls = frames.fold(
+            &tables::API,
+            &["domain", "correlation"],
+            &self,
+            RuntimeCalls::default,
+            |calls, batch| {
+                let (domain, correlation) = (batch.u32("domain"), batch.u64("correlation"));
+                batch.for_each_row(|i| {
+                    if let (Some(RUNTIME), Some(id)) = (domain.get(i), correlation.get(i)) {
+                        calls.insert(batch.process, id);
+                    }
+                });
+            },
+            RuntimeCalls::merge,
+        )?;
+        self.runtime_calls = Some(Arc::new(calls));
+        self.without_times = Arc::default();
+        Ok(self)
+    }
+
     /// Whether every row is selected.
     pub fn is_everything(&self) -> bool {
-        self.selection.is_everything()
+        self.selection.is_everything() && self.runtime_calls.is_none()
     }
 
     /// From when, and up to when, rows are selected by their start.
@@ -216,6 +245,8 @@ impl Filter {
         if table == &tables::API {
             need(self.in_range.is_some(), "start_ns");
             need(self.in_range.is_some(), "tid");
+            need(self.runtime_calls.is_some(), "correlation");
+            need(self.runtime_calls.is_some(), "domain");
         }
         out
     }
@@ -248,8 +279,16 @@ impl Filter {
         let in_range = self.in_range.as_ref().filter(|_| table.column_index("correlation").is_some());
         let by_name = !self.shape.is_empty() && is_kernel;
         let by_duration = s.min_duration_ns.is_some();
-        let restricted =
-            by_duration || by_time || by_device || by_stream || by_name || launched.is_some() || in_range.is_some();
+        let runtime_calls = self.runtime_calls.as_ref().filter(|_| is_api);
+        let domain = batch.u32("domain");
+        let restricted = by_duration
+            || by_time
+            || by_device
+            || by_stream
+            || by_name
+            || launched.is_some()
+            || in_range.is_some()
+            || runtime_calls.is_some();
         if !restricted {
             return;
         }
@@ -272,6 +311,10 @@ impl Filter {
                 && (!by_name
                     || shape.get(i).is_some_and(|id| self.shape.get(id as usize).copied().unwrap_or(false)))
                 && launched.is_none_or(|set| launch().is_some_and(|l| set.contains(&l)))
+                && runtime_calls.is_none_or(|calls| {
+                    domain.get(i) == Some(RUNTIME)
+                        || !launch().is_some_and(|(process, id)| calls.contains(process, id))
+                })
                 && in_range.is_none_or(|range| match is_api {
                     true => start.get(i).is_some_and(|at| range.holds_call(batch.process, tid.get(i), at)),
                     false => launch().is_some_and(|l| range.launches.contains(&l)),
@@ -279,6 +322,43 @@ impl Filter {
         };
         let kept = (0..batch.rows as u32).filter(|&i| keeps(i as usize)).collect();
         batch.selected = Some(kept);
+    }
+}
+
+/// `domain` of the runtime's calls.
+const RUNTIME: u32 = 0;
+
+/// Correlation ids of the runtime's calls of each process. They are mostly numbers in a row, so one bit each.
+#[derive(Debug, Default)]
+struct RuntimeCalls {
+    bits: HashMap<(u32, u64), [u64; WORDS]>,
+}
+
+/// Numbers of ids that are kept together.
+const WORDS: usize = 64;
+
+impl RuntimeCalls {
+    fn place(id: u64) -> (u64, usize, u64) {
+        (id / (64 * WORDS as u64), (id / 64) as usize % WORDS, 1 << (id % 64))
+    }
+
+    fn insert(&mut self, process: u32, id: u64) {
+        if id != 0 {
+            let (page, word, bit) = RuntimeCalls::place(id);
+            self.bits.entry((process, page)).or_insert([0; WORDS])[word] |= bit;
+        }
+    }
+
+    fn contains(&self, process: u32, id: u64) -> bool {
+        let (page, word, bit) = RuntimeCalls::place(id);
+        self.bits.get(&(process, page)).is_some_and(|words| words[word] & bit != 0)
+    }
+
+    fn merge(&mut self, other: RuntimeCalls) {
+        for (page, words) in other.bits {
+            let mine = self.bits.entry(page).or_insert([0; WORDS]);
+            mine.iter_mut().zip(words).for_each(|(mine, theirs)| *mine |= theirs);
+        }
     }
 }
 

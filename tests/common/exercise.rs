@@ -1,5 +1,6 @@
 //! Everything that can be asked of a trace, asked of a file that may hold anything. Used by tests and by `fuzz/`.
 
+use gpuprof::analysis::dependency::dependencies;
 use gpuprof::analysis::grouping::{self, ByName, Grouping};
 use gpuprof::analysis::labels::Labels;
 use gpuprof::analysis::partial;
@@ -10,6 +11,7 @@ use gpuprof::demangle::Demangling;
 use gpuprof::render::document::Document;
 use gpuprof::render::table::Format;
 use gpuprof::report::classic::{self, Request, What};
+use gpuprof::report::nvprof::Prefix;
 use gpuprof::report::nvprof::{Options, TimeUnit};
 use gpuprof::report::{Context, VIEWS, summary_tables};
 use gpuprof::trace::frames::Frames;
@@ -71,8 +73,17 @@ pub fn exercise(path: &Path, depth: Depth) -> bool {
 fn ask_summary(labels: &Labels, filter: &Filter) {
     let (grouping, order) = (Grouping::default(), Order { sort: SortKey::Time, top: None });
     let options = Options { csv: false, unit: TimeUnit::Auto, origin_ns: None };
-    let what = What::Summary { gpu: true, api: true, openacc: true };
-    let request = Request { what, options, grouping, order, per_process: false, all_ranges: false };
+    let what = What::Summary { gpu: true, api: true, openacc: true, openmp: true };
+    let request = Request {
+        what,
+        options,
+        grouping,
+        order,
+        per_process: false,
+        all_ranges: false,
+        openacc_inclusive: true,
+        prefix: Prefix(Some(1)),
+    };
     let _ = classic::write(&mut Vec::new(), labels, filter, &request, &mut Vec::new());
     let _ = summary_tables::tables(labels, filter, &request, false);
 }
@@ -81,7 +92,7 @@ fn ask_everything(frames: &Frames, labels: &Labels) {
     for filter in filters(frames, labels) {
         let mut out = Vec::new();
         for what in [
-            What::Summary { gpu: true, api: true, openacc: true },
+            What::Summary { gpu: true, api: true, openacc: true, openmp: true },
             What::PerGpu,
             What::Trace { gpu: true, api: true },
             What::Trace { gpu: true, api: false },
@@ -91,7 +102,16 @@ fn ask_everything(frames: &Frames, labels: &Labels) {
             for (csv, unit, per_process) in [(false, TimeUnit::Auto, false), (true, TimeUnit::Col, true)] {
                 let options = Options { csv, unit, origin_ns: None };
                 let (grouping, order) = (Grouping::default(), Order { sort: SortKey::Avg, top: None });
-                let request = Request { what, options, grouping, order, per_process, all_ranges: true };
+                let request = Request {
+                    what,
+                    options,
+                    grouping,
+                    order,
+                    per_process,
+                    all_ranges: true,
+                    openacc_inclusive: false,
+                    prefix: Prefix(None),
+                };
                 let _ = classic::write(&mut out, labels, &filter, &request, &mut Vec::new());
                 let _ = summary_tables::tables(labels, &filter, &request, true);
             }
@@ -106,6 +126,9 @@ fn ask_everything(frames: &Frames, labels: &Labels) {
         for format in [Format::Table, Format::Csv, Format::Tsv, Format::Json, Format::Markdown] {
             let _ = document.write(&mut out, format);
         }
+    }
+    for process in 0..frames.processes.len().min(3) as u32 {
+        let _ = dependencies(labels, &Filter::everything(), process);
     }
     for table in [&tables::KERNEL, &tables::API, &tables::RANGE] {
         let _ = frames.lazy(table).map(|lazy| lazy.collect());

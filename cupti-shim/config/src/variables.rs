@@ -66,14 +66,18 @@ pub enum Processes {
     All,
     /// Those whose program's file name matches a shell pattern.
     Named(Vec<u8>),
+    /// The one process that the process of this number has started, and not what that starts.
+    ChildrenOf(u32),
 }
 
 impl Processes {
-    /// Whether a process is recorded whose program has this file name (no folder).
-    pub fn wants(&self, name: &[u8]) -> bool {
+    /// Whether a process is recorded whose program has this file name (no folder) and that was started by process
+    /// `parent`.
+    pub fn wants(&self, name: &[u8], parent: u32) -> bool {
         match self {
             Processes::All => true,
             Processes::Named(pattern) => glob::matches(pattern, name),
+            Processes::ChildrenOf(pid) => *pid == parent,
         }
     }
 }
@@ -386,19 +390,25 @@ pub static VARIABLES: &[Variable] = &[
         name: "GPUPROF_PROCESSES",
         flag: Flag::Value("processes", "WHICH"),
         default: "all",
-        range: "all or name:GLOB",
-        doc: "Which processes are recorded, by the file name of their program",
+        range: "all, name:GLOB or children-of:PID",
+        doc: "Which processes are recorded: by the file name of their program, or those that one process started itself",
         read: |s, v| {
             s.processes = match v.strip_prefix(b"name:") {
                 Some(pattern) if !pattern.is_empty() => Processes::Named(pattern.to_vec()),
                 _ if v == b"all" => Processes::All,
-                _ => return Err("is not all or name:GLOB, e.g. name:python*".to_owned()),
+                _ => match v.strip_prefix(b"children-of:").map(whole) {
+                    Some(Ok(pid)) if (1..=u64::from(u32::MAX)).contains(&pid) => Processes::ChildrenOf(pid as u32),
+                    _ => {
+                        return Err("is not all, name:GLOB or children-of:PID, e.g. name:python*".to_owned());
+                    }
+                },
             };
             Ok(())
         },
         show: |s| match &s.processes {
             Processes::All => "all".to_owned(),
             Processes::Named(pattern) => format!("name:{}", shown(pattern)),
+            Processes::ChildrenOf(pid) => format!("children-of:{pid}"),
         },
     },
     Variable {

@@ -111,7 +111,7 @@ pub struct Outcome {
 
 impl Outcome {
     /// Looks at what is there now.
-    pub fn of(place: &Place, ran: Ran) -> Outcome {
+    pub fn of(place: &Place, ran: &Ran) -> Outcome {
         let list = fs::read(&place.seen).unwrap_or_default();
         let (mut seen, _) = seen::processes(&list);
         let mut outcome = Outcome::default();
@@ -157,7 +157,7 @@ impl Outcome {
         outcome.bytes += own.map_or(0, |own| own.len());
         if outcome.counts.is_empty() {
             let trace = described.into_iter().find_map(|(path, trace)| Some((path, trace.cause?, trace.detail)));
-            outcome.why = Some(why(&seen, trace, &ran));
+            outcome.why = Some(why(&seen, trace, ran));
         }
         outcome
     }

@@ -209,6 +209,7 @@ fn thread(tid: u32) -> i64 {
 /// `CUpti_ActivityObjectKind`.
 const PROCESS: u32 = 1;
 const THREAD: u32 = 2;
+const CONTEXT: u32 = 4;
 const STREAM: u32 = 5;
 
 /// An `objectId`: what it is depends on its kind. Process and thread, in 4 and 8 bytes.

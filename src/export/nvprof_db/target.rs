@@ -1,6 +1,6 @@
 //! What records refer to: the process, its threads, devices, contexts and streams.
 
-use super::{PROCESS, STREAM, THREAD, Writer, process_object, schema, stream_object};
+use super::{CONTEXT, PROCESS, STREAM, THREAD, Writer, process_object, schema, stream_object};
 use crate::error::Result;
 use crate::export::database::{Rows, Value};
 use hashbrown::HashMap;
@@ -9,11 +9,13 @@ use trace_format::tables::{ContextRow, DeviceRow, StreamRow, ThreadRow};
 
 pub(super) fn write(writer: &mut Writer) -> Result<()> {
     let mut names = Rows::of_existing(writer.database, &schema::NAME, &["objectKind", "objectId", "name"]);
-    let process = writer.strings.text(&writer.context.labels.process(writer.process))?;
+    let labels = writer.context.labels;
+    let process = labels.process_name().map_or_else(|| labels.process(writer.process), str::to_owned);
+    let process = writer.strings.text(&process)?;
     let object = process_object(writer.pid, 0);
     names.add([PROCESS.into(), Value::Blob(&object), process.into()])?;
     devices(writer)?;
-    let device_of = contexts(writer)?;
+    let device_of = contexts(writer, &mut names)?;
     streams(writer, &device_of, &mut names)?;
     threads(writer, &mut names)
 }
@@ -82,7 +84,7 @@ fn devices(writer: &mut Writer) -> Result<()> {
 }
 
 /// Writes contexts; returns which device each is on.
-fn contexts(writer: &mut Writer) -> Result<HashMap<u32, u32>> {
+fn contexts(writer: &mut Writer, names: &mut Rows) -> Result<HashMap<u32, u32>> {
     let mut found: BTreeMap<u32, ContextRow> = BTreeMap::new();
     let main = writer.process;
     writer.each_defined(|_, process, row: ContextRow| {
@@ -95,6 +97,10 @@ fn contexts(writer: &mut Writer) -> Result<HashMap<u32, u32>> {
     let mut rows = Rows::of_existing(writer.database, &schema::CONTEXT, columns);
     for row in found.values() {
         rows.add([row.context.into(), row.device.into(), row.api_kind.into(), row.null_stream.into()])?;
+        if let Some(name) = writer.context.labels.context_name(row.context) {
+            let name = writer.strings.text(&name)?;
+            names.add([CONTEXT.into(), Value::Blob(&stream_object(row.device, row.context, 0)), name.into()])?;
+        }
     }
     Ok(found.values().map(|row| (row.context, row.device)).collect())
 }
@@ -112,10 +118,17 @@ fn streams(writer: &mut Writer, device_of: &HashMap<u32, u32>, names: &mut Rows)
     let mut rows = Rows::of_existing(writer.database, &schema::STREAM, columns);
     for row in found.values() {
         rows.add([row.context.into(), row.stream.into(), row.priority.into(), row.flag.into(), Value::Int(0)])?;
-        if let Some(name) = row.name_id.filter(|&name| name != 0) {
+        // The program's own name for it, else the user's.
+        let name = match row.name_id.filter(|&name| name != 0) {
+            Some(name) => Some(writer.name(Some(name))?),
+            None => match writer.context.labels.stream_name(row.stream) {
+                Some(name) => Some(writer.strings.text(&name)?),
+                None => None,
+            },
+        };
+        if let Some(name) = name {
             let device = device_of.get(&row.context).copied().unwrap_or(0);
             let object = stream_object(device, row.context, row.stream);
-            let name = writer.name(Some(name))?;
             names.add([STREAM.into(), Value::Blob(&object), name.into()])?;
         }
     }

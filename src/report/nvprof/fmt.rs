@@ -102,6 +102,11 @@ pub fn suited(value: f64, scale: &'static [Unit]) -> &'static Unit {
     scale.iter().find(|u| value < u.limit).unwrap_or(&scale[scale.len() - 1])
 }
 
+/// A value in a unit.
+pub fn in_unit(value: f64, unit: &Unit) -> f64 {
+    value * unit.factor
+}
+
 /// Appends `value` with its unit, made to fill `width` characters (or fewer: `704ns`).
 pub fn push_cell(out: &mut String, value: f64, scale: &'static [Unit], width: usize) {
     let unit = suited(value, scale);

@@ -168,6 +168,7 @@ static COLUMNS: [Spec; 20] = [
 pub(super) struct Listing<'l> {
     columns: Vec<Column>,
     units: Vec<Option<&'static Unit>>,
+    widths: [usize; COLUMNS.len()],
     labels: &'l dyn Labels,
     options: Options,
     line: String,
@@ -183,24 +184,31 @@ impl<'l> Listing<'l> {
         options: &Options,
     ) -> Listing<'l> {
         let per_column = options.csv || options.unit != TimeUnit::Auto;
+        let named = !options.csv && (labels.context(0).is_some() || labels.stream(0).is_some());
         let mut units = vec![None; COLUMNS.len()];
-        if per_column {
+        let mut widths = COLUMNS.each_ref().map(|spec| spec.width);
+        if per_column || named {
             let mut largest = [0.0; COLUMNS.len()];
             for row in rows {
+                for (column, width) in widths.iter_mut().enumerate().filter(|_| named) {
+                    // A column is as wide as the longest name in it.
+                    let name = place_name(labels, COLUMNS[column].column, row.cells[column]);
+                    *width = (*width).max(name.map_or(0, |name| name.chars().count()));
+                }
                 for (max, cell) in largest.iter_mut().zip(row.cells) {
                     if let Cell::Value(value) = cell {
                         *max = f64::max(*max, value);
                     }
                 }
             }
-            for (i, spec) in COLUMNS.iter().enumerate() {
+            for (i, spec) in COLUMNS.iter().enumerate().filter(|_| per_column) {
                 units[i] = spec.scale.map(|scale| {
                     let is_time = matches!(spec.column, Column::Start | Column::Duration);
                     options.unit.fixed().filter(|_| is_time).unwrap_or_else(|| fmt::suited(largest[i], scale))
                 });
             }
         }
-        Listing { columns: columns.to_vec(), units, labels, options: *options, line: String::new() }
+        Listing { columns: columns.to_vec(), units, widths, labels, options: *options, line: String::new() }
     }
 
     /// Writes the header, and the row of units where there is one.
@@ -220,12 +228,12 @@ impl<'l> Listing<'l> {
             line.push_str(",\n");
             return out.write_all(line.as_bytes());
         }
-        self.specs().for_each(|spec| _ = write!(line, "{:>1$}  ", spec.title, spec.width));
+        self.specs().for_each(|spec| _ = write!(line, "{:>1$}  ", spec.title, self.width(spec)));
         line.push_str("Name\n");
         if self.units.iter().any(Option::is_some) {
             for spec in self.specs() {
                 let name = self.units[spec.column as usize].map_or("", |u| u.name);
-                let _ = write!(line, "{name:>0$}  ", spec.width);
+                let _ = write!(line, "{name:>0$}  ", self.width(spec));
             }
             line.truncate(line.trim_end().len());
             line.push('\n');
@@ -254,7 +262,7 @@ impl<'l> Listing<'l> {
             for spec in self.specs() {
                 let start = line.len();
                 self.push_text(&mut line, spec, row.cells[spec.column as usize]);
-                pad_left(&mut line, start, spec.width);
+                pad_left(&mut line, start, self.width(spec));
                 line.push_str("  ");
             }
             let start = line.len();
@@ -282,6 +290,10 @@ impl<'l> Listing<'l> {
         self.columns.iter().map(|&c| &COLUMNS[c as usize])
     }
 
+    fn width(&self, spec: &Spec) -> usize {
+        self.widths[spec.column as usize]
+    }
+
     fn push_text(&self, line: &mut String, spec: &Spec, cell: Cell) {
         let _ = match cell {
             Cell::Empty => line.write_char('-'),
@@ -297,7 +309,10 @@ impl<'l> Listing<'l> {
                 (None, None) => write!(line, "{value}"),
             },
             Cell::Number(number) => write!(line, "{number}"),
-            Cell::Id(id) => write!(line, "{id}"),
+            Cell::Id(id) => match place_name(self.labels, spec.column, cell) {
+                Some(name) => line.write_str(&name),
+                None => write!(line, "{id}"),
+            },
             Cell::Triple([x, y, z]) => write!(line, "({x} {y} {z})"),
             Cell::Word(word) => line.write_str(word),
             Cell::Device(..) | Cell::Pair(..) => {
@@ -333,7 +348,11 @@ impl<'l> Listing<'l> {
             }
             Cell::Number(number) => write!(line, "{number}"),
             Cell::Triple([x, y, z]) => write!(line, "{x},{y},{z}"),
-            Cell::Id(id) => write!(line, "\"{id}\""),
+            Cell::Id(id) => {
+                let name = place_name(self.labels, spec.column, cell);
+                fmt::push_quoted(line, &name.unwrap_or_else(|| id.to_string()));
+                Ok(())
+            }
             Cell::Word(word) => write!(line, "\"{word}\""),
             Cell::Device(..) | Cell::Pair(..) => {
                 fmt::push_quoted(line, &self.device(cell));
@@ -356,6 +375,17 @@ impl<'l> Listing<'l> {
             _ => String::new(),
         }
     }
+}
+
+/// The name that the user gave to the context or stream of a cell.
+fn place_name(labels: &dyn Labels, column: Column, cell: Cell) -> Option<String> {
+    let Cell::Id(id) = cell else { return None };
+    let name = match column {
+        Column::Context | Column::SrcContext | Column::DstContext => labels.context(id),
+        Column::Stream => labels.stream(id),
+        _ => None,
+    }?;
+    Some(name.replace(char::is_control, " "))
 }
 
 /// nvprof builds the name of a launch in a buffer of 256 bytes: longer ones lose their end, correlation id and all.
@@ -386,9 +416,8 @@ pub(super) fn push_name(line: &mut String, name: Name, text: bool) {
 
 /// Moves what `line` has from `start` on to the right edge of `width` characters.
 fn pad_left(line: &mut String, start: usize, width: usize) {
-    const SPACES: &str = "                    ";
     let have = line[start..].chars().count();
     if have < width {
-        line.insert_str(start, &SPACES[..width - have]);
+        line.insert_str(start, &" ".repeat(width - have));
     }
 }

@@ -53,6 +53,24 @@ pub enum Message<'a> {
     ExitCode(i32),
     /// Summaries and traces asked for at once; nvprof prints either.
     SummaryAndTrace,
+    /// Above the samples of clocks, power and temperature.
+    SystemResult,
+    /// Above the critical path.
+    DependencyAnalysis,
+    /// Instead of everything: no process used CUDA.
+    NoCuda,
+    /// Other processes used CUDA, and were not to be profiled.
+    ChildrenLeftOut,
+    /// The application has run for as long as it was to.
+    Timeout,
+    /// Processes started elsewhere are profiled; the user's name.
+    AllProcesses(&'a str),
+    /// How that is ended.
+    CtrlC,
+    /// Anything else that is wrong.
+    Error(&'a str),
+    /// Anything else that has to be known.
+    Warning(&'a str),
 }
 
 impl Message<'_> {
@@ -64,7 +82,10 @@ impl Message<'_> {
             | Message::NoData
             | Message::Signal(_)
             | Message::ExitCode(_)
-            | Message::SummaryAndTrace => Prefix(None),
+            | Message::SummaryAndTrace
+            | Message::NoCuda
+            | Message::AllProcesses(_)
+            | Message::CtrlC => Prefix(None),
             _ => prefix,
         };
         writeln!(out, "{prefix}{self}")?;
@@ -105,6 +126,17 @@ impl fmt::Display for Message<'_> {
             Message::SummaryAndTrace => {
                 f.write_str("Error: Use either the print summary options or the print trace options.")
             }
+            Message::SystemResult => f.write_str("System profiling result:"),
+            Message::DependencyAnalysis => f.write_str("Dependency Analysis:"),
+            Message::NoCuda => f.write_str("Warning: No CUDA application was profiled, exiting"),
+            Message::ChildrenLeftOut => f.write_str(
+                "Warning: Child processes are not profiled. Use option --profile-child-processes to profile them.",
+            ),
+            Message::Timeout => f.write_str("Execution timeout, stopping the application..."),
+            Message::AllProcesses(user) => write!(f, "Profiling all processes launched by user \"{user}\""),
+            Message::CtrlC => f.write_str("Type \"Ctrl-c\" to exit"),
+            Message::Error(text) => write!(f, "Error: {text}"),
+            Message::Warning(text) => write!(f, "Warning: {text}"),
         }
     }
 }
@@ -163,6 +195,9 @@ mod tests {
             (Message::NoData, "======== Warning: No profile data collected.\n"),
             (Message::Signal(139), "======== Error: Application received signal 139\n"),
             (Message::ExitCode(-20), "======== Error: Application returned non-zero code -20\n"),
+            (Message::NoCuda, "======== Warning: No CUDA application was profiled, exiting\n"),
+            (Message::AllProcesses("ada"), "======== Profiling all processes launched by user \"ada\"\n"),
+            (Message::CtrlC, "======== Type \"Ctrl-c\" to exit\n"),
             (
                 Message::SummaryAndTrace,
                 "======== Error: Use either the print summary options or the print trace options.\n\

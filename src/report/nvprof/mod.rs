@@ -13,12 +13,17 @@
 //! | `--print-openacc-trace` | [`openacc::trace`] |
 //! | (NVTX ranges recorded) | [`nvtx::write`] |
 //! | (unified memory used) | [`uvm::write`] |
+//! | `--dependency-analysis`, `--print-dependency-analysis-trace` | [`dependency::summary`], [`dependency::trace`] |
+//! | `--cpu-profiling` | [`cpu::write`] |
+//! | `--system-profiling` | [`system::write`] |
 //! | `--log-file` | [`logfile::expand`] |
 //!
 //! Each writes what follows the line `Profiling result:`, which is [`messages::Message::Result`].
 
 use trace_format::tables::ShapeRow;
 
+pub mod cpu;
+pub mod dependency;
 #[cfg(test)]
 mod fixtures;
 pub mod fmt;
@@ -29,6 +34,7 @@ pub mod nvtx;
 pub mod openacc;
 pub mod per_gpu;
 pub mod summary;
+pub mod system;
 pub mod trace;
 pub mod uvm;
 
@@ -58,6 +64,14 @@ pub trait Labels {
     fn text(&self, name: u32) -> &str;
     /// A device's name; empty where unknown.
     fn device(&self, process: u32, device: u32) -> &str;
+    /// What a context is called; `None`: by its number.
+    fn context(&self, _context: u32) -> Option<String> {
+        None
+    }
+    /// What a stream is called; `None`: by its number.
+    fn stream(&self, _stream: u32) -> Option<String> {
+        None
+    }
 }
 
 /// A device as nvprof calls it everywhere: `Tesla V100-SXM2-32GB (0)`. A trace may lack the name; `GPU (0)` then.

@@ -151,7 +151,19 @@ fn blocks_are_whole_pages() {
 #[test]
 fn processes_are_chosen_by_file_name() {
     let (settings, _) = read(&[("GPUPROF_PROCESSES", "name:python*")]);
-    assert!(settings.processes.wants(b"python3.12"));
-    assert!(!settings.processes.wants(b"bash"));
-    assert!(Processes::All.wants(b"bash"));
+    assert!(settings.processes.wants(b"python3.12", 1));
+    assert!(!settings.processes.wants(b"bash", 1));
+    assert!(Processes::All.wants(b"bash", 1));
+}
+
+#[test]
+fn processes_are_chosen_by_who_started_them() {
+    let (settings, problems) = read(&[("GPUPROF_PROCESSES", "children-of:4242")]);
+    assert_eq!((settings.processes.clone(), problems.len()), (Processes::ChildrenOf(4242), 0));
+    assert!(settings.processes.wants(b"bash", 4242));
+    assert!(!settings.processes.wants(b"bash", 1));
+    for wrong in ["children-of:", "children-of:0", "children-of:x", "children-of:4294967296"] {
+        let (settings, problems) = read(&[("GPUPROF_PROCESSES", wrong)]);
+        assert_eq!((settings.processes, problems.len()), (Processes::All, 1), "{wrong}");
+    }
 }

@@ -1,0 +1,109 @@
+//! What the run's length depends on: the critical path and waiting times, as nvprof's `--dependency-analysis` has them.
+//!
+//! A host thread is a row of API calls, a stream a row of kernels, copies and fills. An activity depends on the one
+//! before it in its row; work on the GPU also on the call that launched it, and on the work that its stream was told to
+//! wait for; a call that waits also on the work that it waits for. **Waiting time** of a call is the part of it in
+//! which that work still ran; of work on the GPU, the time by which another stream's work held it back. The
+//! **critical path** is walked backwards from the last end: always to the latest of what an activity depends on, so
+//! that it never contains waiting. What is on the path and in no activity (the host's own work, latencies) is
+//! [`OTHER`].
+
+mod graph;
+mod walk;
+
+use super::labels::Labels;
+use crate::error::Result;
+use crate::trace::select::Filter;
+use graph::Graph;
+use std::collections::BTreeMap;
+
+/// Stands for what is no activity.
+pub const OTHER: &str = "<Other>";
+
+/// One name's part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Kernel, copy, fill, API call or [`OTHER`].
+    pub name: String,
+    /// Time on the critical path.
+    pub critical_ns: u128,
+    /// Time waited for others.
+    pub waiting_ns: u128,
+}
+
+/// One activity's part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its start.
+    pub start_ns: i64,
+    /// Its duration.
+    pub duration_ns: i64,
+    /// Its name, as an index into [`Dependencies::names`].
+    pub name: usize,
+    /// Time on the critical path.
+    pub critical_ns: i64,
+    /// Time waited for others.
+    pub waiting_ns: i64,
+}
+
+/// The answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Dependencies {
+    /// By name: most time on the critical path first, then most waiting time, then by name.
+    pub rows: Vec<Row>,
+    /// Length of the critical path.
+    pub total_ns: u128,
+    /// Every activity, by start.
+    pub parts: Vec<Part>,
+    /// The names of `parts`.
+    pub names: Vec<String>,
+}
+
+/// Analyses the selected activities of one process.
+///
+/// # Errors
+/// A part of a file that cannot be read.
+pub fn dependencies(labels: &Labels, filter: &Filter, process: u32) -> Result<Dependencies> {
+    let graph = Graph::read(labels, &filter.within_process(process))?;
+    Ok(analyse(&graph))
+}
+
+fn analyse(graph: &Graph) -> Dependencies {
+    let path = walk::back(graph);
+    let mut parts: Vec<Part> = Vec::with_capacity(graph.calls.len() + graph.work.len());
+    for (call, &critical_ns) in graph.calls.iter().zip(&path.calls) {
+        let duration_ns = call.end_ns.saturating_sub(call.start_ns);
+        let waiting_ns = graph.waiting_of_call(call);
+        parts.push(Part { start_ns: call.start_ns, duration_ns, name: call.name, critical_ns, waiting_ns });
+    }
+    for (work, &critical_ns) in graph.work.iter().zip(&path.work) {
+        let duration_ns = work.end_ns.saturating_sub(work.start_ns);
+        let waiting_ns = work.held_back_ns;
+        parts.push(Part { start_ns: work.start_ns, duration_ns, name: work.name, critical_ns, waiting_ns });
+    }
+    parts.sort_by(|a, b| {
+        (a.start_ns, a.duration_ns, &graph.names[a.name]).cmp(&(b.start_ns, b.duration_ns, &graph.names[b.name]))
+    });
+    let mut by_name: BTreeMap<&str, (u128, u128)> = BTreeMap::new();
+    for part in &parts {
+        let sums = by_name.entry(&graph.names[part.name]).or_default();
+        sums.0 += u128::from(part.critical_ns.unsigned_abs());
+        sums.1 += u128::from(part.waiting_ns.unsigned_abs());
+    }
+    if path.other_ns > 0 {
+        by_name.entry(OTHER).or_default().0 += u128::from(path.other_ns.unsigned_abs());
+    }
+    let row = |(name, (critical_ns, waiting_ns)): (&str, (u128, u128))| Row {
+        name: name.to_owned(),
+        critical_ns,
+        waiting_ns,
+    };
+    let mut rows: Vec<Row> = by_name.into_iter().map(row).collect();
+    // Stable, and by name before.
+    rows.sort_by_key(|row| std::cmp::Reverse((row.critical_ns, row.waiting_ns)));
+    let total_ns = rows.iter().map(|row| row.critical_ns).sum();
+    Dependencies { rows, total_ns, parts, names: graph.names.clone() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+//! The walk back along the critical path.
+
+use super::graph::Graph;
+
+/// What is on the path.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Path {
+    /// Nanoseconds of each call.
+    pub calls: Vec<i64>,
+    /// Nanoseconds of each piece of work.
+    pub work: Vec<i64>,
+    /// Nanoseconds in no activity.
+    pub other_ns: i64,
+}
+
+/// Where the walk is.
+#[derive(Clone, Copy)]
+enum At {
+    /// On a thread: at the end of its first so many calls, or later.
+    Thread(usize, usize),
+    /// In a call.
+    Call(usize),
+    /// In work.
+    Work(usize),
+}
+
+/// Walks from the last end to the first start.
+pub fn back(graph: &Graph) -> Path {
+    let mut path = Path { calls: vec![0; graph.calls.len()], work: vec![0; graph.work.len()], other_ns: 0 };
+    let mut has_jumped = vec![false; graph.calls.len()];
+    let mut was_at = vec![false; graph.work.len()];
+    let last_call = (0..graph.calls.len()).max_by_key(|&i| (graph.calls[i].end_ns, i));
+    let last_work = (0..graph.work.len()).max_by_key(|&i| (graph.work[i].end_ns, i));
+    let (mut at, mut now) = match (last_call, last_work) {
+        (Some(call), Some(work)) if graph.calls[call].end_ns >= graph.work[work].end_ns => {
+            (At::Call(call), graph.calls[call].end_ns)
+        }
+        (_, Some(work)) => (At::Work(work), graph.work[work].end_ns),
+        (Some(call), None) => (At::Call(call), graph.calls[call].end_ns),
+        (None, None) => return path,
+    };
+    loop {
+        match at {
+            At::Call(call) => {
+                let row = &graph.calls[call];
+                // Once only, and to what began before: a copy leads back into the call that launched and awaits it.
+                let ran = |&w: &usize| graph.work[w].end_ns > row.start_ns && graph.work[w].start_ns < now;
+                match row.awaits.filter(ran).filter(|&w| !has_jumped[call] && !was_at[w]) {
+                    Some(work) => {
+                        has_jumped[call] = true;
+                        let end = graph.work[work].end_ns.min(now);
+                        add(&mut path.calls[call], now, end);
+                        (at, now) = (At::Work(work), end);
+                    }
+                    None => {
+                        add(&mut path.calls[call], now, row.start_ns);
+                        now = row.start_ns;
+                        let (thread, place) = graph.place[call];
+                        at = At::Thread(thread, place);
+                    }
+                }
+            }
+            At::Thread(thread, count) => {
+                let before = count.checked_sub(1).map(|place| graph.threads[thread][place]);
+                // The first call of a thread: some other thread has started it.
+                let Some(call) = before.or_else(|| ended_before(graph, now)) else { return path };
+                let end = graph.calls[call].end_ns.min(now);
+                add(&mut path.other_ns, now, end);
+                (at, now) = (At::Call(call), end);
+            }
+            At::Work(work) => {
+                let row = &graph.work[work];
+                was_at[work] = true;
+                add(&mut path.work[work], now, row.start_ns);
+                now = row.start_ns;
+                let before = [row.before, row.awaits].into_iter().flatten();
+                let before = before.filter(|&w| !was_at[w] && graph.work[w].start_ns <= now);
+                let before = before.map(|w| (graph.work[w].end_ns.min(now), w)).max();
+                let launch = row.launch.map(|call| (graph.calls[call].end_ns.min(now), call));
+                let launch = launch.filter(|&(_, call)| graph.calls[call].start_ns < now);
+                let next = match (before, launch) {
+                    (Some((end, work)), Some((launched, _))) if end >= launched => Some((At::Work(work), end)),
+                    (_, Some((launched, call))) => Some((At::Call(call), launched)),
+                    (Some((end, work)), None) => Some((At::Work(work), end)),
+                    (None, None) => {
+                        ended_before(graph, now).map(|call| (At::Call(call), graph.calls[call].end_ns.min(now)))
+                    }
+                };
+                let Some((place, then)) = next else { return path };
+                add(&mut path.other_ns, now, then);
+                (at, now) = (place, then);
+            }
+        }
+    }
+}
+
+/// Adds the time from `since` to `now`. Times of a damaged trace may be further apart than there are numbers.
+fn add(sum: &mut i64, now: i64, since: i64) {
+    *sum = sum.saturating_add(now.saturating_sub(since));
+}
+
+/// The call that ended last before a time.
+fn ended_before(graph: &Graph, at_ns: i64) -> Option<usize> {
+    // Calls are by start, and short against a run: looked for from the time back.
+    let begun = graph.calls.partition_point(|call| call.start_ns < at_ns);
+    graph
+        .threads
+        .iter()
+        .filter_map(|thread| {
+            let count = thread.partition_point(|&call| call < begun && graph.calls[call].end_ns <= at_ns);
+            count.checked_sub(1).map(|last| thread[last])
+        })
+        .max_by_key(|&call| (graph.calls[call].end_ns, call))
+}

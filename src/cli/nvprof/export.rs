@@ -1,0 +1,67 @@
+//! `-o`: nvprof's database.
+
+use super::names;
+use super::request::Request;
+use crate::analysis::labels::Labels;
+use crate::demangle::Demangling;
+use crate::error::{Error, Result};
+use crate::export::destination::Pending;
+use crate::export::nvprof_db::EXPORTER;
+use crate::export::{Context, Options};
+use crate::report::nvprof::logfile;
+use crate::trace::frames::Frames;
+use crate::trace::select::Filter;
+use std::path::{Path, PathBuf};
+
+/// Checks before anything runs that the file can be written at the end.
+///
+/// # Errors
+/// It is there, and is not to be overwritten; there is no such folder.
+pub fn check(pattern: &str, overwrite: bool) -> Result<()> {
+    if logfile::names_the_process(pattern) {
+        return Ok(());
+    }
+    free(&path(pattern, 0)?, overwrite)
+}
+
+fn path(pattern: &str, pid: u32) -> Result<PathBuf> {
+    let name = names::expand(pattern, pid);
+    std::path::absolute(&name).map_err(|e| error(&format!("output file \"{name}\": {e}")))
+}
+
+fn free(path: &Path, overwrite: bool) -> Result<()> {
+    let shown = path.display();
+    if path.is_dir() {
+        return Err(error(&format!("output file \"{shown}\" is a folder")));
+    }
+    if path.exists() && !overwrite {
+        return Err(error(&format!("output file \"{shown}\" exists. Use \"--force-overwrite\" to overwrite it.")));
+    }
+    if !path.parent().is_some_and(Path::is_dir) {
+        return Err(error(&format!("output file \"{shown}\" cannot be made: there is no such folder")));
+    }
+    Ok(())
+}
+
+fn error(text: &str) -> Error {
+    super::parse::error(text)
+}
+
+/// Writes the database of one process; returns its path.
+///
+/// # Errors
+/// The trace cannot be read, the file cannot be written.
+pub fn write(request: &Request, pattern: &str, trace: &Path, pid: u32) -> Result<PathBuf> {
+    let path = path(pattern, pid)?;
+    free(&path, request.overwrite)?;
+    let frames = Frames::open(&[trace.to_owned()], &(EXPORTER.need)())?;
+    let labels = Labels::new(&frames, Demangling::Off).with_place_names(names::of_places(&request.names, pid));
+    let filter = Filter::everything().without_nested_calls(&frames)?;
+    let options = Options::default();
+    let shape = EXPORTER.shape.of_processes(frames.processes.len());
+    let (pending, mut destination) = Pending::open(&path, shape, true)?;
+    let context = Context { frames: &frames, labels: &labels, filter: &filter, options: &options };
+    (EXPORTER.write)(&context, &mut destination)?;
+    pending.finish(destination)?;
+    Ok(path)
+}
