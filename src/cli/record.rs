@@ -4,6 +4,7 @@ mod closing;
 mod flags;
 mod outcome;
 mod place;
+mod rings;
 
 use crate::error::{Error, Result};
 use crate::launch::environment::{CUDA_INJECTION, Environment, NVTX_INJECTION};
@@ -13,7 +14,7 @@ use crate::launch::supervise::{self, Ended, NotStarted};
 use flags::SettingFlags;
 use outcome::{Outcome, Ran};
 use place::Place;
-use shim_config::from_env;
+use shim_config::{DumpRule, Settings, from_env, seen};
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
@@ -26,6 +27,7 @@ use std::path::Path;
   gpuprof record --capture profiler-api -o step.gpuprof -- python train.py
   gpuprof record --capture nvtx:step --max-ranges 3 -- ./simulation input.dat
   mpirun -n 4 gpuprof record -o run -- ./simulation
+  gpuprof record --ring 30s --dump-on slow:step:3,abort -- python serve.py
 
 The program keeps its input, output and exit status. 127: it was not found, 126: it could not be executed.")]
 pub struct Args {
@@ -80,6 +82,9 @@ pub fn run(args: &Args) -> Result<Ended> {
             "{NVTX_INJECTION} named another tool, which hears of no range now; --nvtx-chain {other} serves both"
         ));
     }
+    if settings.ring.is_none() && (!settings.dump_on.is_empty() || settings.dump_signal.is_some()) {
+        say("--dump-on and --dump-signal dump a ring; without --ring (e.g. --ring 30s) they do nothing");
+    }
     if settings.disable {
         say("GPUPROF_DISABLE is set, so nothing is recorded; unset it to record");
     }
@@ -96,6 +101,10 @@ pub fn run(args: &Args) -> Result<Ended> {
             return not_started(&args.command[0], error);
         }
     };
+    let is_bad_end = !matches!(ended, Ended::Exited(0));
+    if is_bad_end && settings.ring.is_some() && settings.dump_on.contains(&DumpRule::Abort) {
+        keep_rings(&place, &settings);
+    }
     if settings.verbose > 0 {
         let program = program::find(&args.command[0], environment.get("PATH"));
         // As the collector sees it: by the file itself, not by the link that was followed.
@@ -118,6 +127,18 @@ pub fn run(args: &Args) -> Result<Ended> {
     }
     place.remove_if_empty();
     Ok(ended)
+}
+
+/// The program came to a bad end: what its rings hold is kept.
+fn keep_rings(place: &Place, settings: &Settings) {
+    let (seen, _) = seen::processes(&std::fs::read(&place.seen).unwrap_or_default());
+    for ring in rings::rings(place, &seen) {
+        if let Err(error) = rings::keep(&ring, "abort")
+            && settings.verbose > 0
+        {
+            say(&format!("{}: no dump could be made of it: {error}; it stays where it is", ring.display()));
+        }
+    }
 }
 
 /// One line on the standard error. Nobody may be listening any more.

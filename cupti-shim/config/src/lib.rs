@@ -2,6 +2,7 @@
 //!
 //! - [`variables`]: the environment variables (and so the flags of `gpuprof record`), their defaults and ranges;
 //! - [`capture`] and [`kinds`]: the two settings that have a grammar of their own;
+//! - [`ring`] and [`signals`]: the flight recorder's settings;
 //! - [`template`]: names of output files; [`rank`]: which process of a distributed job this is;
 //! - [`seen`]: the line that each process leaves in `seen.jsonl`; [`cause`]: why a trace is empty;
 //! - [`find`]: which libcupti to use.
@@ -20,8 +21,10 @@ mod json;
 pub mod kinds;
 mod nearest;
 pub mod rank;
+pub mod ring;
 pub mod seen;
 mod settings_md;
+pub mod signals;
 pub mod template;
 mod values;
 pub mod variables;
@@ -29,6 +32,7 @@ pub mod variables;
 pub use capture::Capture;
 pub use cause::Cause;
 pub use kinds::Kinds;
+pub use ring::{DumpRule, Ring};
 pub use settings_md::settings_md;
 pub use variables::{
     Graph, Membership, Prepare, Problem, Processes, Settings, SizePolicy, VARIABLES, Variable, from_env,

@@ -51,6 +51,7 @@ use cupti_sys::Field;
 
 use crate::correlation::Correlation;
 use crate::strides::Strides;
+pub use api::{Call, each_call};
 use record::Record;
 pub use record::duration;
 pub use tables::Tables;
@@ -216,6 +217,11 @@ impl Decoder {
     /// [`Facts`].
     pub fn correlation(&self) -> Correlation {
         self.correlation
+    }
+
+    /// Sizes of this library's records.
+    pub fn strides(&self) -> &Strides {
+        &self.strides
     }
 
     /// Decodes the records of one block, whose pointers to names [`names::intern_block`] has replaced by ids.
