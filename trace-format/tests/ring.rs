@@ -199,10 +199,12 @@ fn while_nothing_happens_nothing_goes() {
         clock.push(ClockRow { trace_ns: second, unix_ns: second, monotonic_ns: second, provisional: false });
         ring.write_batch(&clock.take()).unwrap();
     }
-    assert_eq!(memory.0.lock().unwrap().ring.len(), 1);
+    assert!(
+        memory.0.lock().unwrap().ring.contains_key(&1),
+        "clocks alone may begin segments, but push nothing out"
+    );
     ring.keep("hang", 0).unwrap();
     let state = memory.0.lock().unwrap();
-    assert_eq!(state.dumps["hang"].len(), 1);
     assert_eq!(TraceReader::new(&state.dumps["hang"][&1]).unwrap().definitions::<KernelRow>().rows.len(), 10);
 }
 

@@ -63,11 +63,6 @@ impl Segments {
         frames.map(|frame| u64::from(frame.rows)).sum()
     }
 
-    /// When the dump was made, by its note: the last that says so.
-    fn made_ns(&self) -> i64 {
-        self.notes().last().unwrap_or_else(|| panic!("no note in {}", self.0[0].path.display())).0
-    }
-
     /// Times and texts of notes about dumps.
     fn notes(&self) -> Vec<(i64, String)> {
         let mut notes = Vec::new();

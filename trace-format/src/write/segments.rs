@@ -70,6 +70,8 @@ pub struct SegmentedWriter<S: Segments> {
     opened_ns: i64,
     active_ns: Option<i64>,
     now_ns: i64,
+    /// When there was activity to be written at last: what is too old is older than that by [`Self::keep_ns`].
+    newest_ns: i64,
     /// The segments before the current one that still exist, oldest first.
     older: VecDeque<Past>,
     lexicon: Lexicon,
@@ -138,6 +140,7 @@ impl<S: Segments> SegmentedWriter<S> {
             opened_ns: 0,
             active_ns: None,
             now_ns: 0,
+            newest_ns: 0,
             older: VecDeque::new(),
             lexicon,
             rows_before: BTreeMap::new(),
@@ -155,7 +158,7 @@ impl<S: Segments> SegmentedWriter<S> {
     /// an absurd time, cannot empty the ring; and while nothing happens, nothing goes.
     pub fn keep_for(&mut self, keep_ns: u64, now_ns: i64) {
         self.keep_ns = Some(keep_ns);
-        (self.opened_ns, self.now_ns) = (now_ns, now_ns);
+        (self.opened_ns, self.now_ns, self.newest_ns) = (now_ns, now_ns, now_ns);
     }
 
     /// What time it is, on a clock that never steps.
@@ -252,6 +255,9 @@ impl<S: Segments> SegmentedWriter<S> {
     /// Begins the next segment if this one is long enough. If that fails the current one goes on, and the next
     /// call tries again; its own limit ends that.
     fn turn(&mut self, is_activity: bool) {
+        if is_activity {
+            self.newest_ns = self.now_ns;
+        }
         let bytes = self.current.bytes();
         let is_long = bytes >= self.segment_bytes && bytes >= self.opening_bytes.saturating_mul(2);
         let eighth_ns = self.keep_ns.map(|keep| i64::try_from(keep / 8).unwrap_or(i64::MAX));
@@ -335,7 +341,7 @@ impl<S: Segments> SegmentedWriter<S> {
     /// is more to write now.
     fn remove_oldest(&mut self) {
         let mut total: u64 = self.older.iter().map(|past| past.bytes).sum();
-        let oldest_ns = self.keep_ns.map(|keep| self.now_ns.saturating_sub_unsigned(keep));
+        let oldest_ns = self.keep_ns.map(|keep| self.newest_ns.saturating_sub_unsigned(keep));
         while let Some(past) = self.older.front() {
             let is_too_much = total.saturating_add(self.segment_bytes) > self.budget_bytes;
             let is_too_old = oldest_ns.is_some_and(|oldest_ns| past.until_ns < oldest_ns);

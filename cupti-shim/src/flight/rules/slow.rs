@@ -149,7 +149,9 @@ mod tests {
         {
             for (domain, expected) in [(None, default), (Some(11), a), (Some(12), b)] {
                 let mut rule = made(rule);
-                [(1, "x"), (11, "a"), (12, "b")].map(|(id, name)| rule.name(id, name.as_bytes()));
+                for (id, name) in [(1, "x"), (11, "a"), (12, "b")] {
+                    rule.name(id, name.as_bytes());
+                }
                 (0..20).for_each(|_| assert_eq!(rule.range(&range(1, domain, 10)), None));
                 assert_eq!(rule.range(&range(1, domain, 100)).is_some(), expected, "{domain:?}");
             }
