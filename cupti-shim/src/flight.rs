@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! control thread ─ dump() ──────┐
-//! signal ─ flush thread ─ ask ──┼─▶ Requests ─▶ flush thread: flush CUPTI ─▶ writer: close the segment, link, go on
+//! signal ─ ask ─────────────────┼─▶ Requests ─▶ flush thread: flush CUPTI ─▶ writer: close the segment, link, go on
 //! writer: a rule fires ─ ask ───┘
 //! ```
 //!
@@ -46,6 +46,14 @@ pub fn requests() -> &'static Requests {
                 &*theirs
             }
         }
+    }
+}
+
+/// Asks for the dump of a signal that came. Called by the flush thread and by the writer, whichever sees it first.
+pub fn ask_for_signal() {
+    if signal::take() {
+        // One that comes while such a dump is being made is a dump of its own.
+        let _ = requests().ask("signal", "a signal asked for it");
     }
 }
 

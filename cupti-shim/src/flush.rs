@@ -132,10 +132,7 @@ impl Flush {
                 }
                 continue;
             }
-            if flight::signal::take() {
-                // One that comes while such a dump is being made is a dump of its own.
-                let _ = flight::requests().ask("signal", "a signal asked for it");
-            }
+            flight::ask_for_signal();
             self.flush_for_dumps();
             if !may_call() {
                 // Nothing is left to do but to answer the exit handler.

@@ -46,7 +46,7 @@ pub fn install(number: i32) {
     }
 }
 
-/// Only wakes a thread of ours: async-signal-safe, and errno stays what it was.
+/// Only wakes threads of ours: async-signal-safe, and errno stays what it was.
 extern "C" fn on_signal(number: c_int) {
     // SAFETY: errno is the thread's own.
     let errno = unsafe { libc::__errno_location() };
@@ -56,6 +56,8 @@ extern "C" fn on_signal(number: c_int) {
         CAME.store(true, Ordering::Release);
         if let Some(session) = session::current() {
             sys::signal(&session.flush_word);
+            // Should that thread be inside CUPTI and not come back.
+            session.shared.nudge();
         }
     } else {
         // A forked child: for it the signal means what it meant before.

@@ -7,8 +7,8 @@ use serde_json::Value;
 use shim_config::Ring;
 use trace_format::columns::Batch;
 use trace_format::header::FileHeader;
-use trace_format::schema::TableSpec;
-use trace_format::tables::RANGE;
+use trace_format::schema::{Role, TableSpec};
+use trace_format::tables::{self, RANGE, SAMPLE};
 use trace_format::write::{Output, SegmentedWriter, Segments, TraceWriter, WriteError, WriteOptions};
 
 use crate::output::{Space, TraceFile};
@@ -106,9 +106,11 @@ where
     /// Records of CUPTI and ranges of NVTX that went with the oldest segments.
     pub(super) fn dropped(&self) -> (u64, u64) {
         let Trace::Ring(writer) = self else { return (0, 0) };
-        let dropped = writer.dropped();
-        let ranges = dropped.get(&RANGE.id).copied().unwrap_or(0);
-        (dropped.values().sum::<u64>() - ranges, ranges)
+        // CUPTI's records of the environment are rows of `sample`.
+        let is_record =
+            |id: u16| tables::by_id(id).is_some_and(|t| t.role == Role::Activity && t != &RANGE || t == &SAMPLE);
+        let records = writer.dropped().iter().filter(|(id, _)| is_record(**id)).map(|(_, rows)| rows).sum();
+        (records, writer.dropped().get(&RANGE.id).copied().unwrap_or(0))
     }
 
     /// References to names that a ring has forgotten.

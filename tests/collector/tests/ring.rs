@@ -126,7 +126,7 @@ fn closed_ring(ended: &Ended, out: &Path) -> Segments {
     assert_eq!(delivered - last.total("dropped_by_cupti"), truth.delivered);
     assert_eq!(ring.records_before(), dropped, "what the segments say is what the books say");
     // Records that define devices, contexts, streams and their names are not dropped.
-    let defining: u64 = [8, 9, 11, 39].map(|kind| truth.delivered_of(kind)).iter().sum();
+    let defining: u64 = [8, 9, 11, 37].map(|kind| truth.delivered_of(kind)).iter().sum();
     assert_eq!(ring.records() + defining, written, "{lost} lost");
     ring.check_alone();
     ring
@@ -311,8 +311,8 @@ fn names(dumps: &[(String, Segments)]) -> Vec<&str> {
 
 #[test]
 fn a_slow_range_makes_a_dump_that_holds_it_and_others_do_not() {
-    let rule = "slow:step:4";
-    // Steps of 4 ms; on a busy machine some take twice as long, so what is slow is slower by far.
+    // On a busy machine some steps take several times as long, so what is slow is slower by far.
+    let rule = "slow:step:10";
     let (ended, dumps) =
         dumps_of(&["steps=30,20", "other=900", "slow=900", "steps=5,20", "slow=900", "sleep=700"], rule, &[]);
     assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
@@ -324,7 +324,7 @@ fn a_slow_range_makes_a_dump_that_holds_it_and_others_do_not() {
     let slow = dump.rows::<RangeRow>().into_iter().filter(|r| r.end_ns.is_some_and(|e| e - r.start_ns >= 900 * MS));
     assert!(slow.count() >= 2, "the slow step is in it, and the other range");
     // Too few before it; another range; not beyond the factor.
-    for commands in [&["steps=9,5", "slow=500"][..], &["steps=20,5", "other=500"], &["steps=20,40", "slow=60"]] {
+    for commands in [&["steps=9,5", "slow=500"][..], &["steps=20,30", "other=900"], &["steps=20,30", "slow=150"]] {
         let (ended, dumps) = dumps_of(&[commands, &["sleep=700"]].concat(), rule, &[]);
         assert_eq!(names(&dumps), [""; 0], "{commands:?}: {}", ended.stderr);
     }
@@ -333,8 +333,8 @@ fn a_slow_range_makes_a_dump_that_holds_it_and_others_do_not() {
 #[test]
 fn a_rule_fires_again_when_the_ring_has_gone_round() {
     let sim = Sim::new("13.0");
-    let commands = ["steps=15,10", "slow=500", "sleep=1500", "slow=500", "sleep=700"];
-    let run = ringed(sim.player("flight").args(commands), "1s").env("GPUPROF_DUMP_ON", "slow:step:5");
+    let commands = ["steps=15,20", "slow=900", "sleep=1500", "slow=900", "sleep=700"];
+    let run = ringed(sim.player("flight").args(commands), "1s").env("GPUPROF_DUMP_ON", "slow:step:15");
     let ended = run.run();
     let found = folders(&ended.folder().join("out"), ".dump-");
     assert_eq!(found.len(), 2, "{found:?} {}", ended.stderr);

@@ -80,7 +80,7 @@ pub struct SegmentedWriter<S: Segments> {
     /// Records that rows of `loss` in those tell of.
     lost_before: u64,
     lost_in_current: u64,
-    /// Rows of activity per table number in segments that were removed.
+    /// Rows per table number in segments that were removed; definitions are left out, for they are carried on.
     dropped: BTreeMap<u16, u64>,
     closed_bytes: u64,
 }
@@ -91,7 +91,7 @@ struct Past {
     bytes: u64,
     /// When activity was last written to it: every record in it was over by then.
     until_ns: i64,
-    /// Rows of activity, per table number.
+    /// Rows per table number, definitions left out.
     rows: BTreeMap<u16, u64>,
 }
 
@@ -206,7 +206,7 @@ impl<S: Segments> SegmentedWriter<S> {
         self.rows_before.get(&table.id).copied().unwrap_or(0) + self.current.rows(table)
     }
 
-    /// Rows of activity per table number that went with segments that were removed.
+    /// Rows per table number that went with segments that were removed; definitions are left out.
     pub fn dropped(&self) -> &BTreeMap<u16, u64> {
         &self.dropped
     }
@@ -310,7 +310,7 @@ impl<S: Segments> SegmentedWriter<S> {
                 return Err(error);
             }
         };
-        let rows = self.current.totals().iter().filter(|(id, _)| is_activity(**id));
+        let rows = self.current.totals().iter().filter(|(id, _)| goes_with_its_segment(**id));
         let rows = rows.map(|(id, totals)| (*id, totals.rows)).collect();
         let mut old = std::mem::replace(&mut self.current, next);
         // An old segment that cannot be closed is still a whole trace.
@@ -330,7 +330,7 @@ impl<S: Segments> SegmentedWriter<S> {
     fn rows_before_next(&self) -> BTreeMap<u16, u64> {
         let mut rows = self.rows_before.clone();
         for (&id, totals) in self.current.totals() {
-            if tables::by_id(id).is_some_and(|t| matches!(t.role, Role::Activity | Role::Meta)) {
+            if goes_with_its_segment(id) {
                 *rows.entry(id).or_default() += totals.rows;
             }
         }
@@ -359,8 +359,9 @@ impl<S: Segments> SegmentedWriter<S> {
     }
 }
 
-fn is_activity(table: u16) -> bool {
-    tables::by_id(table).is_some_and(|t| t.role == Role::Activity)
+/// Definitions do not: they are carried on.
+fn goes_with_its_segment(table: u16) -> bool {
+    tables::by_id(table).is_some_and(|t| matches!(t.role, Role::Activity | Role::Meta))
 }
 
 /// Records that the first rows of a batch of `loss` tell of.
