@@ -85,6 +85,10 @@ pub fn run(args: &Args) -> Result<Ended> {
     if settings.ring.is_none() && (!settings.dump_on.is_empty() || settings.dump_signal.is_some()) {
         say("--dump-on and --dump-signal dump a ring; without --ring (e.g. --ring 30s) they do nothing");
     }
+    let is_slow = |rule: &DumpRule| matches!(rule, DumpRule::Slow { .. });
+    if !settings.nvtx && settings.dump_on.iter().any(is_slow) {
+        say("--dump-on slow:… goes by NVTX ranges, which --nvtx off leaves out: it never fires");
+    }
     if settings.disable {
         say("GPUPROF_DISABLE is set, so nothing is recorded; unset it to record");
     }
