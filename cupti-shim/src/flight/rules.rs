@@ -38,8 +38,11 @@ trait Rule {
     }
 }
 
+/// Makes a rule of the settings that are its own.
+type Maker = fn(&DumpRule) -> Option<Box<dyn Rule>>;
+
 /// Every rule that is judged here; each takes the settings that are its own.
-const RULES: &[fn(&DumpRule) -> Option<Box<dyn Rule>>] = &[slow::rule, error::rule];
+const RULES: &[Maker] = &[slow::rule, error::rule];
 
 /// How far a recording has come, when a rule fired: it rests until the ring holds nothing of before.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,7 +1,7 @@
 /* flight COMMAND...: what a flight recorder watches, one after another. NVTX is done by hand, as its headers do it.
  *   steps=N,MS     N ranges `step` of MS ms, ten launches and a synchronise in each
  *   slow=MS        one more `step`, of MS ms       other=MS   the same, called `other`
- *   names=N        N short ranges, each with a name of its own, 500 a millisecond at most
+ *   names=N        N short ranges, each with a name of its own, 50 a millisecond at most
  *   launch=N       N launches, then a synchronise  sleep=MS
  *   error          cudaSetDevice(99): 101          driver_error   cuDeviceGet of device 99: 101
  *   notready       cudaStreamQuery while a kernel runs: 600
@@ -33,7 +33,7 @@ int main(int c, char **v) {
     if (IS("steps")) { int steps = atoi(value); char *comma = strchr(value, ','); double ms = comma ? atof(comma + 1) : 1; for (int k = 0; k < steps; k++) range("step", ms); }
     else if (IS("slow")) range("step", atof(value));
     else if (IS("other")) range("other", atof(value));
-    else if (IS("names")) { long all = atol(value); for (long k = 0; k < all; k++) { char name[64]; snprintf(name, sizeof name, "request number %ld of many", k); push(name); pop(); if (k % 500 == 499) sleep_ms(1); } }
+    else if (IS("names")) { long all = atol(value); for (long k = 0; k < all; k++) { char name[64]; snprintf(name, sizeof name, "request number %ld of many", k); push(name); pop(); if (k % 50 == 49) sleep_ms(1); } }
     else if (IS("launch")) launch(atoi(value));
     else if (IS("sleep")) sleep_ms(atol(value));
     else if (IS("error")) CHECK(cudaSetDevice(99) == 101);

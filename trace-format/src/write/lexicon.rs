@@ -13,7 +13,7 @@ use crate::columns::{Batch, Column, Values};
 use crate::schema::{Role, Row as _, RowBuilder as _, TableSpec, Unit};
 use crate::tables::shape::ShapeBuilder;
 use crate::tables::string::StringBuilder;
-use crate::tables::{CLOCK, PROCESS, SHAPE, STRING, ShapeRow, StringRow};
+use crate::tables::{CLOCK, PROCESS, RANGE, SHAPE, STRING, ShapeRow, StringRow};
 
 /// Ids that were looked up last, by their lower bits: most rows refer to few.
 const RECENT: usize = 1 << 10;
@@ -31,6 +31,8 @@ struct Entry<T> {
     used: u32,
     /// The segment that it was last written to.
     written: u32,
+    /// Records refer to it, and may do so again at any time: ranges with ever new names do not push it out.
+    lasting: bool,
 }
 
 /// Definitions of one table by id.
@@ -47,7 +49,7 @@ impl<T> Default for Known<T> {
 
 impl<T> Known<T> {
     fn insert(&mut self, id: u32, value: T, segment: u32) -> Option<T> {
-        let entry = Entry { value, used: segment, written: segment };
+        let entry = Entry { value, used: segment, written: segment, lasting: false };
         self.by_id.insert(id, entry).map(|old| old.value)
     }
 
@@ -174,22 +176,21 @@ impl Lexicon {
         }
     }
 
-    /// Forgets what was not used for longest, down to three quarters of the limit.
+    /// Forgets what was not used for longest, down to three quarters of the limit; what lasts goes last.
     fn forget(&mut self) {
         let target = self.limit_bytes / 4 * 3;
-        let (mut strings, mut shapes) = (self.strings.by_use(), self.shapes.by_use());
-        while self.bytes > target {
-            let used = |known: Option<u32>| known.unwrap_or(u32::MAX);
-            let string = strings.last().and_then(|id| self.strings.by_id.get(id)).map(|e| e.used);
-            let shape = shapes.last().and_then(|id| self.shapes.by_id.get(id)).map(|e| e.used);
-            if string.is_none() && shape.is_none() {
+        let strings = self.strings.by_id.iter().map(|(id, e)| (e.lasting, e.used, false, *id));
+        let shapes = self.shapes.by_id.iter().map(|(id, e)| (true, e.used, true, *id));
+        let mut all: Vec<(bool, u32, bool, u32)> = strings.chain(shapes).collect();
+        all.sort_unstable();
+        for (_, _, is_shape, id) in all {
+            if self.bytes <= target {
                 return;
             }
-            if used(shape) <= used(string) {
-                if shapes.pop().and_then(|id| self.shapes.by_id.remove(&id)).is_some() {
-                    self.bytes -= size_of::<ShapeRow>() + ENTRY_BYTES;
-                }
-            } else if let Some(old) = strings.pop().and_then(|id| self.strings.by_id.remove(&id)) {
+            if is_shape {
+                self.shapes.by_id.remove(&id);
+                self.bytes -= size_of::<ShapeRow>() + ENTRY_BYTES;
+            } else if let Some(old) = self.strings.by_id.remove(&id) {
                 self.bytes -= old.value.len() + ENTRY_BYTES;
             }
         }
@@ -202,24 +203,26 @@ impl Lexicon {
         if batch.check().is_err() {
             return wanted;
         }
+        let lasts = batch.table.role == Role::Activity && batch.table != &RANGE;
         for (column, spec) in batch.columns.iter().zip(batch.table.columns) {
             let Values::U32(ids) = &column.values else { continue };
             match spec.unit {
                 Unit::Shape => each(column, ids, |id| self.want_shape(id, &mut wanted)),
-                Unit::Name => each(column, ids, |id| self.want_string(id, &mut wanted)),
+                Unit::Name => each(column, ids, |id| self.want_string(id, lasts, &mut wanted)),
                 _ => {}
             }
         }
         wanted
     }
 
-    fn want_string(&mut self, id: u32, wanted: &mut Wanted) {
+    fn want_string(&mut self, id: u32, lasts: bool, wanted: &mut Wanted) {
         if self.strings.is_recent(id) {
             return;
         }
         match self.strings.by_id.get_mut(&id) {
             Some(entry) => {
                 entry.used = self.segment;
+                entry.lasting |= lasts;
                 if std::mem::replace(&mut entry.written, self.segment) != self.segment {
                     wanted.strings.push(StringRow { id, bytes: entry.value.to_vec() });
                 }
@@ -240,7 +243,7 @@ impl Lexicon {
         let is_new = std::mem::replace(&mut entry.written, self.segment) != self.segment;
         let row = entry.value.clone();
         for name in [Some(row.name_id), row.demangled_id, row.base_id].into_iter().flatten().filter(|id| *id != 0) {
-            self.want_string(name, wanted);
+            self.want_string(name, true, wanted);
         }
         if is_new {
             wanted.shapes.push(row);
@@ -299,7 +302,7 @@ impl Lexicon {
         for batch in &others {
             for (column, spec) in batch.columns.iter().zip(batch.table.columns) {
                 if let (Values::U32(ids), Unit::Name) = (&column.values, spec.unit) {
-                    each(column, ids, |id| self.want_string(id, &mut wanted));
+                    each(column, ids, |id| self.want_string(id, true, &mut wanted));
                 }
             }
         }
@@ -391,6 +394,31 @@ mod tests {
         assert_eq!(lexicon.unknown(), 0);
         assert_eq!(rows(lexicon.wanted_by(&kernels(&[11]))), []);
         assert_eq!(lexicon.unknown(), 1, "a shape that nobody ever defined");
+    }
+
+    #[test]
+    fn ranges_with_ever_new_names_do_not_push_out_the_names_of_calls() {
+        use crate::tables::api::ApiBuilder;
+        use crate::tables::range::RangeBuilder;
+        use crate::tables::{ApiRow, RangeRow};
+        let mut lexicon = Lexicon::new(100_000, 1 << 20);
+        lexicon.learn(&strings(1..11, 50), 10);
+        let calls = || {
+            let mut builder = ApiBuilder::default();
+            (1..11).for_each(|name_id| builder.push(ApiRow { name_id, ..ApiRow::default() }));
+            builder.take()
+        };
+        assert_eq!(rows(lexicon.wanted_by(&calls())), []);
+        for segment in 2..100_u32 {
+            lexicon.open(segment, 1_000);
+            let names = segment * 100..segment * 100 + 100;
+            lexicon.learn(&strings(names.clone(), 50), 100);
+            let mut builder = RangeBuilder::default();
+            names.for_each(|name_id| builder.push(RangeRow { name_id, ..RangeRow::default() }));
+            assert_eq!(rows(lexicon.wanted_by(&builder.take())), []);
+        }
+        lexicon.open(100, 0);
+        assert_eq!((rows(lexicon.wanted_by(&calls())), lexicon.unknown()), (vec![("string", 10)], 0));
     }
 
     #[test]
