@@ -79,6 +79,9 @@ fn a_ring_is_one_trace_for_report_and_its_dumps_are_others() {
     let both = gpuprof_in(ended.folder(), &["info", &dump, &ring, "--format", "csv"]);
     assert_eq!(both.status, 0, "{}", both.stderr);
     assert!(both.stdout.contains("kernel,250"), "{}", both.stdout);
+    // Where there is nothing but dumps, they are what is meant.
+    std::fs::remove_dir_all(&found[1].1).unwrap();
+    assert_eq!(calls("run").0, "200");
 }
 
 #[test]

@@ -105,9 +105,9 @@ pub fn run(args: &Args) -> Result<Ended> {
             return not_started(&args.command[0], error);
         }
     };
-    let is_bad_end = !matches!(ended, Ended::Exited(0));
-    if is_bad_end && settings.ring.is_some() && settings.dump_on.contains(&DumpRule::Abort) {
-        keep_rings(&place, &settings);
+    if settings.ring.is_some() {
+        let is_bad_end = !matches!(ended, Ended::Exited(0));
+        see_to_rings(&place, &settings, is_bad_end && settings.dump_on.contains(&DumpRule::Abort));
     }
     if settings.verbose > 0 {
         let program = program::find(&args.command[0], environment.get("PATH"));
@@ -133,11 +133,13 @@ pub fn run(args: &Args) -> Result<Ended> {
     Ok(ended)
 }
 
-/// The program came to a bad end: what its rings hold is kept.
-fn keep_rings(place: &Place, settings: &Settings) {
+/// The program has ended. `keeps`: badly, and what its rings hold is kept.
+fn see_to_rings(place: &Place, settings: &Settings, keeps: bool) {
     let (seen, _) = seen::processes(&std::fs::read(&place.seen).unwrap_or_default());
     for ring in rings::rings(place, &seen) {
-        if let Err(error) = rings::keep(&ring, "abort")
+        rings::remove_leftovers(&ring);
+        if keeps
+            && let Err(error) = rings::keep(&ring, "abort")
             && settings.verbose > 0
         {
             say(&format!("{}: no dump could be made of it: {error}; it stays where it is", ring.display()));

@@ -37,6 +37,22 @@ pub fn segments(ring: &Path) -> Vec<PathBuf> {
     entries(ring).into_iter().filter(|path| path.extension() == Some(OsStr::new("gpuprof"))).collect()
 }
 
+/// Removes what a process left that was killed while it made a dump: a hidden folder of second names, which would keep
+/// old segments on the disk.
+pub fn remove_leftovers(ring: &Path) {
+    let (Some(folder), Some(stem)) = (ring.parent(), ring.file_stem()) else { return };
+    let beginning = [b".", stem.as_bytes(), b".dump-"].concat();
+    for path in entries(folder) {
+        let name = path.file_name().unwrap_or_default().as_bytes();
+        let rest = name.strip_prefix(beginning.as_slice()).and_then(|rest| rest.strip_suffix(b".part"));
+        let pid = rest.and_then(|rest| rest.rsplit(|b| *b == b'.').next());
+        let pid = pid.and_then(|pid| std::str::from_utf8(pid).ok()?.parse::<u32>().ok());
+        if pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
+            let _ = fs::remove_dir_all(&path);
+        }
+    }
+}
+
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()).collect();
     paths.sort();
@@ -86,4 +102,35 @@ fn fill(files: &[PathBuf], folder: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_process_left_half_done_is_removed_and_nothing_else() {
+        let folder = std::env::temp_dir().join(format!("gpuprof-rings-{}", std::process::id()));
+        // No process has that number: it is beyond what Linux gives.
+        let (dead, alive) = (u32::MAX, std::process::id());
+        let names = [
+            format!(".a.dump-001-x.{dead}.part"),
+            format!(".a.dump-002-x.{alive}.part"),
+            format!(".b.dump-001-x.{dead}.part"),
+            "a.dump-001-x".to_owned(),
+            "a.ring".to_owned(),
+        ];
+        for name in &names {
+            fs::create_dir_all(folder.join(name)).unwrap();
+            fs::write(folder.join(name).join("a.000001.gpuprof"), "trace").unwrap();
+        }
+        remove_leftovers(&folder.join("a.ring"));
+        let left: Vec<bool> = names.iter().map(|name| folder.join(name).exists()).collect();
+        assert_eq!(left, [false, true, true, true, true]);
+        assert_eq!(dumps(&folder.join("a.ring")), [folder.join("a.dump-001-x")]);
+        let kept = keep(&folder.join("a.ring"), "abort").unwrap();
+        assert_eq!(kept, Some(folder.join("a.dump-002-abort")));
+        assert_eq!(fs::read(folder.join("a.dump-002-abort/a.000001.gpuprof")).unwrap(), b"trace");
+        fs::remove_dir_all(folder).unwrap();
+    }
 }
