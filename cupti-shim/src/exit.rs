@@ -16,7 +16,7 @@ use crate::gate::{GATE, Summary};
 use crate::messages::{self, Loss, Message};
 use crate::session::{self, FAILURE, Session};
 use crate::writer::Phase;
-use crate::{control, driver, flush, guard, load, log, sys, writer};
+use crate::{control, driver, flight, flush, guard, load, log, sys, writer};
 
 /// What the writer may take on top of the deadline when CUPTI used all of it up.
 const CLOSE_NS: i64 = 150_000_000;
@@ -54,6 +54,7 @@ pub fn reset() {
     NO_THREAD.store(false, Ordering::Release);
     *FAILURE.lock().unwrap_or_else(PoisonError::into_inner) = None;
     flush::reset();
+    flight::renew();
 }
 
 /// Whether the end of the program has begun.

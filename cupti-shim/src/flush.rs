@@ -12,7 +12,7 @@ use crate::cupti::CuptiError;
 use crate::gate::GATE;
 use crate::messages::{Cause, Loss, Message};
 use crate::session::{Session, holder};
-use crate::{exit, log, python, sys};
+use crate::{exit, flight, log, python, sys};
 
 /// CUPTI runs on it, and on some versions our completed callback. Pages that nobody touches cost nothing.
 const STACK_BYTES: usize = 1 << 20;
@@ -26,6 +26,8 @@ const UNHEARD: u32 = 2;
 const LAST_KERNELS_NS: i64 = 100_000_000;
 /// How long CUPTI's thread gets to hand over what a flush released.
 const HAND_OVER_NS: i64 = 5_000_000;
+/// How long a dump waits for buffers that CUPTI holds back because something in them is not over.
+const DUMP_NS: i64 = 200_000_000;
 /// While a window drains, CUPTI is asked this often.
 const DRAIN_NS: i64 = 20_000_000;
 
@@ -161,6 +163,8 @@ impl Flush {
                 }
                 continue;
             }
+            flight::ask_for_signal();
+            self.flush_for_dumps();
             if !may_call() {
                 // Nothing is left to do but to answer the exit handler.
                 sys::futex_wait(&self.session.flush_word, word, None);
@@ -232,6 +236,31 @@ impl Flush {
             self.announce();
         }
         DONE.store(asked, Ordering::Release);
+    }
+
+    /// Fetches all that is over, for dumps that wait for it.
+    fn flush_for_dumps(&mut self) {
+        let wanted = flight::requests().unflushed();
+        if wanted.is_empty() {
+            return;
+        }
+        let pool = &self.session.shared.pool;
+        let newest = pool.requested();
+        let until_ns = sys::monotonic_ns() + DUMP_NS;
+        // The first flush seals the buffers in use. Those that hold a kernel which still runs do not come; what came
+        // late for another reason does.
+        while self.outstanding() > 0 && may_call() {
+            self.flush(false);
+            let nobody = AtomicU32::new(0);
+            sys::futex_wait(&nobody, 0, Some(HAND_OVER_NS));
+            let is_over = sys::monotonic_ns() >= until_ns || exit::requested().is_some();
+            if is_over || !pool.is_out_since(newest) {
+                break;
+            }
+        }
+        send_clocks(self.session, false);
+        flight::requests().flushed(&wanted);
+        self.session.shared.nudge();
     }
 
     /// Blocks that CUPTI holds.

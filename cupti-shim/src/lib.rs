@@ -30,6 +30,7 @@ mod cupti;
 mod decode;
 mod driver;
 mod exit;
+mod flight;
 mod flush;
 mod gate;
 mod load;

@@ -5,6 +5,7 @@
 //! every write the file behind ours is compared with the one that we created.
 
 mod create;
+mod dump;
 mod error;
 mod files;
 

@@ -20,7 +20,7 @@ use cupti_sys::{
     CUPTI_ACTIVITY_KIND_STREAM, CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, CUPTI_CB_DOMAIN_DRIVER_API,
     CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, cbid,
 };
-use shim_config::{Cause, Graph, Prepare, Settings};
+use shim_config::{Cause, DumpRule, Graph, Prepare, Settings};
 
 use crate::cupti::{Cupti, CuptiError, Subscriber};
 use crate::driver::Driver;
@@ -28,7 +28,7 @@ use crate::gate::GATE;
 use crate::load::{self, Loaded};
 use crate::strides::Strides;
 use crate::writer::{self, Shared};
-use crate::{chatter, control, exit, flush, log, process, python, sys};
+use crate::{chatter, control, exit, flight, flush, log, process, python, sys};
 use attach::measure;
 use callbacks::{buffer_completed, buffer_requested};
 
@@ -89,6 +89,8 @@ pub struct Session {
     subscriber: AtomicPtr<c_void>,
     gpu_kinds: Vec<u32>,
     api_kinds: Vec<u32>,
+    /// Kinds that a rule of the flight recorder judges: on for good, whatever the gate does.
+    watched_kinds: Vec<u32>,
     /// The first context exists: threads run, and there is a file.
     started: AtomicBool,
     /// Woken when the flush thread has something to do.
@@ -142,6 +144,9 @@ impl Session {
         let later = CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER;
         let skip = |k: &u32| GPU_KINDS.contains(k) || DEFINING_KINDS.contains(k) || *k == later;
         let api_kinds = kinds.iter().filter(|k| !skip(k)).collect();
+        let watches = settings.ring.is_some() && settings.dump_on.contains(&DumpRule::Error);
+        let watched_kinds: &[u32] =
+            if watches { &[CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_DRIVER] } else { &[] };
         Ok(Session {
             settings,
             loaded,
@@ -158,6 +163,7 @@ impl Session {
             subscriber: AtomicPtr::new(subscriber),
             gpu_kinds,
             api_kinds,
+            watched_kinds: watched_kinds.to_vec(),
             started: AtomicBool::new(false),
             flush_word: AtomicU32::new(0),
             probe_thread: AtomicU32::new(0),
@@ -183,6 +189,10 @@ impl Session {
         }
         let wanted = DEFINING_KINDS.into_iter().filter(|k| self.settings.kinds.contains(*k));
         wanted.for_each(|kind| self.enable_kind(kind));
+        self.watched_kinds.iter().for_each(|kind| self.enable_kind(*kind));
+        if !self.watched_kinds.is_empty() {
+            self.mute_questions();
+        }
         if self.settings.prepare == Prepare::On {
             self.gpu_kinds.iter().for_each(|kind| self.enable_kind(*kind));
         }
@@ -192,6 +202,9 @@ impl Session {
             let _ = self.cupti.enable_callback(subscriber, domain, id, true);
         });
         self.tell_denied();
+        if let (Some(number), true) = (self.settings.dump_signal, self.settings.ring.is_some()) {
+            flight::signal::install(number);
+        }
         Ok(())
     }
 
@@ -238,23 +251,28 @@ impl Session {
 
     /// Switches API calls and all else that is complete when it is recorded.
     pub fn switch_api_kinds(&self, on: bool) {
-        for &kind in &self.api_kinds {
+        for &kind in self.api_kinds.iter().filter(|kind| !self.watched_kinds.contains(kind)) {
             if on { self.enable_kind(kind) } else { self.disable_kind(kind) }
         }
-        if on && self.settings.mute && self.cupti.can_mute() && flush::may_call() {
+        if on {
             self.mute_questions();
         }
         self.tell_denied();
     }
 
-    /// Switches off records of calls that only ask a question; must follow the switching on of their kind.
+    /// Switches off records of calls that only ask a question, where that is wanted and can be done; must follow the
+    /// switching on of their kind.
     fn mute_questions(&self) {
+        if !self.settings.mute || !self.cupti.can_mute() || !flush::may_call() {
+            return;
+        }
         let mut muted = self.muted.lock().unwrap_or_else(PoisonError::into_inner);
         muted.clear();
         for &(domain, id, name) in chatter::CALLS {
             let is_driver = domain == CUPTI_CB_DOMAIN_DRIVER_API;
             let kind = if is_driver { CUPTI_ACTIVITY_KIND_DRIVER } else { CUPTI_ACTIVITY_KIND_RUNTIME };
-            if self.api_kinds.contains(&kind) && self.cupti.mute(domain, id) {
+            let is_on = self.api_kinds.contains(&kind) || self.watched_kinds.contains(&kind);
+            if is_on && self.cupti.mute(domain, id) {
                 muted.push(name);
             }
         }

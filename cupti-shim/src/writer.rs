@@ -12,6 +12,7 @@
 //! does not notice.
 
 mod books;
+mod dumps;
 mod launches;
 mod losses;
 mod obstacle;
@@ -43,7 +44,8 @@ use crate::load::{self, Loaded};
 use crate::messages::Message;
 use crate::output::{CreateError, TraceFile, TraceFiles};
 use crate::session::Session;
-use crate::{flush, gate, log, nvtx, process, session, sys};
+use crate::{flight, flush, gate, log, nvtx, process, session, sys};
+use dumps::Flight;
 use recorder::{Calls, Limits, Recorder, Turn};
 use trace::Trace;
 
@@ -56,6 +58,10 @@ const STACK_BYTES: usize = 256 << 10;
 const RESERVE_BYTES: u64 = (1 << 20) + (256 << 10);
 /// Memory for definitions that are repeated; with the names themselves the largest part of what we keep.
 const DEFINITIONS_BYTES: usize = 16 << 20;
+
+/// The same with a ring, whose segments define what they need only: the names in use at a time (16 MiB at most) and
+/// launch shapes (22,000 at most).
+const RING_DEFINITIONS_BYTES: usize = 24 << 20;
 
 /// Why there is no writer.
 #[derive(Debug)]
@@ -138,8 +144,10 @@ fn run(session: &'static Session) {
         Ok(trace) => trace,
         Err(error) => return session::fail(session.loaded, Cause::Disk, error.to_string()),
     };
-    session.note_trace(&trace.output().path());
     let settings = session.settings;
+    let path = trace.output().path();
+    // The segments of a flight recorder come and go; their folder stays.
+    session.note_trace(path.parent().filter(|_| settings.ring.is_some()).unwrap_or(&path));
     let limits = Limits {
         flush_ns: i64::try_from(settings.flush_ms).unwrap_or(500).saturating_mul(1_000_000),
         min_free_percent: settings.min_free_percent,
@@ -155,6 +163,14 @@ fn run(session: &'static Session) {
     let strides = session.strides.clone();
     let mut recorder = Recorder::new(shared, trace, limits, strides, filter, Calls::OF_PROCESS, call_name);
     let clock = || session.cupti.timestamp_ns().and_then(|ns| u64::try_from(ns).ok());
+    if let Some(ring) = settings.ring {
+        let wake = || {
+            if let Some(session) = session::current() {
+                session.wake_flush_thread();
+            }
+        };
+        recorder.fly(Flight::new(settings, ring, flight::requests(), wake));
+    }
     recorder.begin(session.describe(None), Triple::read(clock, true), now_ns);
     serve(shared, |now_ns| recorder.turn(now_ns));
 }
@@ -200,6 +216,12 @@ fn open_at(path: &Path, settings: &Settings) -> Result<Trace<TraceFiles>, StartE
     let limit = Some(settings.size_limit_bytes).filter(|&bytes| bytes > 0);
     let options = WriteOptions { definitions_limit_bytes: DEFINITIONS_BYTES, ..Default::default() };
     let error = |e| StartError::Write(path.to_owned(), e);
+    if let Some(ring) = settings.ring {
+        let options = WriteOptions { definitions_limit_bytes: RING_DEFINITIONS_BYTES, ..options };
+        let files = TraceFiles::in_folder(path).map_err(StartError::Create)?;
+        let now_ns = sys::monotonic_ns();
+        return Trace::flight(files, &header(), options, ring, limit, file_size_limit(), now_ns).map_err(error);
+    }
     if let (SizePolicy::Ring, Some(budget_bytes)) = (settings.size_policy, limit) {
         return Trace::ring(TraceFiles::new(path), &header(), options, budget_bytes).map_err(error);
     }

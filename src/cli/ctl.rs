@@ -45,6 +45,8 @@ enum Verb {
     Set(SetArgs),
     /// Put a remark into the trace, at this moment
     Mark(MarkArgs),
+    /// Keep what a ring holds (record --ring) as a trace of its own, and go on recording
+    Dump(DumpArgs),
 }
 
 /// Arguments of `status`.
@@ -96,6 +98,16 @@ struct MarkArgs {
     targets: Targets,
 }
 
+/// Arguments of `dump`.
+#[derive(clap::Args, Debug)]
+struct DumpArgs {
+    /// Why: becomes part of the dump's name
+    #[arg(long, value_name = "WORD", default_value = "ctl")]
+    reason: String,
+    #[command(flatten)]
+    targets: Targets,
+}
+
 /// A word of `set`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Word {
@@ -134,6 +146,7 @@ pub fn run(args: &Args) -> Result<()> {
         }),
         Verb::Set(args) => set(args),
         Verb::Mark(args) => mark(args),
+        Verb::Dump(args) => dump(args),
     }
 }
 
@@ -195,6 +208,14 @@ fn mark(args: &MarkArgs) -> Result<()> {
         request["notes"] = notes.as_str().into();
     }
     send::to_all(args.targets.find()?, &request, None, |_| "marked".to_owned())
+}
+
+fn dump(args: &DumpArgs) -> Result<()> {
+    let mut request = request("dump");
+    request["reason"] = args.reason.as_str().into();
+    send::to_all(args.targets.find()?, &request, None, |answer| {
+        format!("dumped to {}", answer.get("path").and_then(Value::as_str).unwrap_or_default())
+    })
 }
 
 #[cfg(test)]

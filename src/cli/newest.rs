@@ -1,7 +1,7 @@
 //! The trace that is meant when none is named.
 
 use crate::error::{Error, Result};
-use crate::trace::inputs;
+use crate::trace::{inputs, ring};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -31,7 +31,8 @@ pub fn trace_here() -> Result<PathBuf> {
 fn is_trace_or_run(path: &Path) -> bool {
     let named_so = |p: &Path| p.extension().is_some_and(|e| e == "gpuprof");
     if path.is_dir() {
-        return path.read_dir().is_ok_and(|mut entries| entries.any(|e| e.is_ok_and(|e| named_so(&e.path()))));
+        let is_one = |p: &Path| named_so(p) || ring::is_ring(p) && p.is_dir();
+        return path.read_dir().is_ok_and(|mut entries| entries.any(|e| e.is_ok_and(|e| is_one(&e.path()))));
     }
     named_so(path)
 }

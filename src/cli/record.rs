@@ -5,6 +5,7 @@ mod flags;
 mod host_stacks;
 pub(super) mod outcome;
 mod place;
+mod rings;
 mod samplers;
 mod stats;
 
@@ -19,7 +20,7 @@ use host_stacks::HostStackFlags;
 use outcome::{Outcome, Ran};
 use place::Place;
 use shim_config::control::RuntimeDir;
-use shim_config::from_env;
+use shim_config::{DumpRule, Settings, from_env, seen};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
@@ -35,6 +36,7 @@ use std::time::Duration;
   gpuprof record --capture nvtx:step --max-ranges 3 -- ./simulation input.dat
   gpuprof record --sample 100ms -- python train.py
   mpirun -n 4 gpuprof record -o run -- ./simulation
+  gpuprof record --ring 30s --dump-on slow:step:3,abort -- python serve.py
 
 The program keeps its input, output and exit status. 127: it was not found, 126: it could not be executed.")]
 pub struct Args {
@@ -167,6 +169,13 @@ pub(super) fn launch(args: &Args, say: &dyn Fn(&str), started: &mut dyn FnMut(u3
             "{NVTX_INJECTION} named another tool, which hears of no range now; --nvtx-chain {other} serves both"
         ));
     }
+    if settings.ring.is_none() && (!settings.dump_on.is_empty() || settings.dump_signal.is_some()) {
+        say("--dump-on and --dump-signal dump a ring; without --ring (e.g. --ring 30s) they do nothing");
+    }
+    let is_slow = |rule: &DumpRule| matches!(rule, DumpRule::Slow { .. });
+    if !settings.nvtx && settings.dump_on.iter().any(is_slow) {
+        say("--dump-on slow:… goes by NVTX ranges, which --nvtx off leaves out: it never fires");
+    }
     if settings.disable {
         say("GPUPROF_DISABLE is set, so nothing is recorded; unset it to record");
     }
@@ -207,6 +216,10 @@ pub(super) fn launch(args: &Args, say: &dyn Fn(&str), started: &mut dyn FnMut(u3
     for remark in launcher.iter().flat_map(|(_, ended)| &ended.remarks).filter(|_| settings.verbose > 0) {
         say(remark);
     }
+    if settings.ring.is_some() {
+        let is_bad_end = !matches!(ended, Ended::Exited(0));
+        see_to_rings(&place, &settings, is_bad_end && settings.dump_on.contains(&DumpRule::Abort), say);
+    }
     let program = program::find(&args.command[0], environment.get("PATH"));
     // As the collector sees it: by the file itself, not by the link that was followed.
     let file = program.as_deref().and_then(|path| path.canonicalize().ok());
@@ -223,6 +236,20 @@ pub(super) fn launch(args: &Args, say: &dyn Fn(&str), started: &mut dyn FnMut(u3
         launcher: launcher.map(|(path, ended)| (path, ended.rows)),
     };
     Ok(Launch::Ran(Launched { place, ran, verbose: settings.verbose }))
+}
+
+/// The program has ended. `keeps`: badly, and what its rings hold is kept.
+fn see_to_rings(place: &Place, settings: &Settings, keeps: bool, say: &dyn Fn(&str)) {
+    let (seen, _) = seen::processes(&std::fs::read(&place.seen).unwrap_or_default());
+    for ring in rings::rings(place, &seen) {
+        rings::remove_leftovers(&ring);
+        if keeps
+            && let Err(error) = rings::keep(&ring, "abort")
+            && settings.verbose > 0
+        {
+            say(&format!("{}: no dump could be made of it: {error}; it stays where it is", ring.display()));
+        }
+    }
 }
 
 /// One line on the standard error. Nobody may be listening any more.

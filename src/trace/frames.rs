@@ -1,9 +1,10 @@
 //! All open traces as one: what they define, and their rows in parallel batches.
 
 use super::batch::{self, Batch};
-use super::inputs::{self, InputFile};
+use super::inputs::{self, InputFile, Inputs};
 use super::names::{Names, Shapes};
 use super::native::NativeFile;
+use super::ring;
 use super::select::Filter;
 use super::sink::{Need, Note, ProcessInfo, Sink};
 use super::summaries::FileSummary;
@@ -85,7 +86,7 @@ impl Frames {
     /// # Errors
     /// A named file that cannot be used; no trace at all among files found in folders and by globs.
     pub fn open(paths: &[PathBuf], need: &Need) -> Result<Frames> {
-        let files = inputs::expand(paths)?;
+        let Inputs { files, dumps } = inputs::look(paths)?;
         let mut frames = Frames::default();
         let mut skipped = Vec::new();
         for file in &files {
@@ -102,6 +103,8 @@ impl Frames {
             }
             return Err(error);
         }
+        frames.notes.extend(ring::notes(&frames.natives));
+        frames.notes.extend(dumps_left_out(&dumps));
         frames.collect_devices()?;
         Ok(frames)
     }
@@ -128,6 +131,11 @@ impl Frames {
         if NativeFile::sniff(&head) {
             let next = self.processes.len() as u32;
             let mut native = NativeFile::open(path, next, &mut self.names, &mut self.shapes, &mut self.notes)?;
+            // A dump's segments are those of the ring, under another name.
+            let id = native.reader().header().file_id;
+            if native.run().is_some() && self.natives.iter().any(|other| other.reader().header().file_id == id) {
+                return Ok(());
+            }
             // Segments of a ring are one recording, so they are one process.
             let known = native.run().and_then(|run| self.natives.iter().find(|other| other.run() == Some(run)));
             match known.map(|other| other.process) {
@@ -509,6 +517,18 @@ impl Frames {
         let file = self.files.iter().find(|f| f.processes.contains(&process));
         of(process).or_else(|| file?.processes.clone().find_map(of)).unwrap_or(0)
     }
+}
+
+/// Says where dumps lie that are not shown.
+fn dumps_left_out(dumps: &[PathBuf]) -> Option<Note> {
+    let first = dumps.first()?.display();
+    let text = match dumps.len() {
+        1 => format!("a dump of the flight recorder is not part of this: `gpuprof report {first}`"),
+        n => format!(
+            "{n} dumps of the flight recorder are not part of this; the first of them: `gpuprof report {first}`"
+        ),
+    };
+    Some(Note { code: "dumps", text })
 }
 
 /// The type a registry column has in `lazy` frames.

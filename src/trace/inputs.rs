@@ -1,6 +1,8 @@
 //! From what the user typed to a list of files: files as they are, folders walked, globs expanded. A folder of
-//! exported tables is one file, its manifest.
+//! exported tables is one file, its manifest. Dumps of a flight recorder in a walked folder are traces of their own,
+//! which repeat what the ring beside them has: they are left out, unless there is nothing else or one is named.
 
+use super::ring::is_dump;
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
 
@@ -14,6 +16,15 @@ pub struct InputFile {
     pub named: bool,
 }
 
+/// What paths lead to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Inputs {
+    /// The files, in path order, without repeats.
+    pub files: Vec<InputFile>,
+    /// Folders with dumps that were left out.
+    pub dumps: Vec<PathBuf>,
+}
+
 /// How deep folders are walked: a run folder holds host or rank folders at most two levels down, and a mistyped
 /// `/` must not walk a whole disk.
 const FOLDER_DEPTH: usize = 4;
@@ -23,15 +34,24 @@ const FOLDER_DEPTH: usize = 4;
 /// # Errors
 /// A path that does not exist, a pattern that matches nothing, a folder that cannot be read.
 pub fn expand(paths: &[PathBuf]) -> Result<Vec<InputFile>> {
+    Ok(look(paths)?.files)
+}
+
+/// As [`expand`], and says what was left out.
+///
+/// # Errors
+/// As [`expand`].
+pub fn look(paths: &[PathBuf]) -> Result<Inputs> {
     let mut files = Vec::new();
+    let mut dumps = Vec::new();
     for path in paths {
         if path.is_dir() {
-            walk(path, FOLDER_DEPTH, &mut files)?;
+            walk(path, FOLDER_DEPTH, &mut files, &mut dumps)?;
         } else if path.symlink_metadata().is_ok() {
             files.push(InputFile { path: path.clone(), named: true });
         } else {
             match path.to_str() {
-                Some(pattern) if pattern.contains(['*', '?', '[']) => glob_into(pattern, &mut files)?,
+                Some(pattern) if pattern.contains(['*', '?', '[']) => glob_into(pattern, &mut files, &mut dumps)?,
                 _ => {
                     return Err(Error::at(path, "no such file or folder").remedy(
                         "check the path; a run started by `gpuprof record` names its folder when it ends",
@@ -40,16 +60,25 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<InputFile>> {
             }
         }
     }
+    dumps.sort();
+    dumps.dedup();
+    if files.is_empty() {
+        for dump in std::mem::take(&mut dumps) {
+            walk(&dump, 1, &mut files, &mut Vec::new())?;
+        }
+    }
+    // One that was named as well is not left out.
+    dumps.retain(|dump| !files.iter().any(|file| file.path.starts_with(dump)));
     files.sort();
     files.dedup_by(|b, a| {
         let same = a.path == b.path;
         a.named |= same && b.named;
         same
     });
-    Ok(files)
+    Ok(Inputs { files, dumps })
 }
 
-fn glob_into(pattern: &str, files: &mut Vec<InputFile>) -> Result<()> {
+fn glob_into(pattern: &str, files: &mut Vec<InputFile>, dumps: &mut Vec<PathBuf>) -> Result<()> {
     // As in a shell, `*` leaves hidden files and folders alone.
     let options = glob::MatchOptions { require_literal_leading_dot: true, ..glob::MatchOptions::new() };
     let matches = glob::glob_with(pattern, options)
@@ -57,7 +86,7 @@ fn glob_into(pattern: &str, files: &mut Vec<InputFile>) -> Result<()> {
     let before = files.len();
     for path in matches.flatten() {
         if path.is_dir() {
-            walk(&path, FOLDER_DEPTH, files)?;
+            walk(&path, FOLDER_DEPTH, files, dumps)?;
         } else {
             files.push(InputFile { path, named: false });
         }
@@ -68,7 +97,7 @@ fn glob_into(pattern: &str, files: &mut Vec<InputFile>) -> Result<()> {
     Ok(())
 }
 
-fn walk(folder: &Path, depth: usize, files: &mut Vec<InputFile>) -> Result<()> {
+fn walk(folder: &Path, depth: usize, files: &mut Vec<InputFile>, dumps: &mut Vec<PathBuf>) -> Result<()> {
     if let Some(manifest) = crate::import::exported::manifest_in(folder) {
         // Its tables are one trace, which the manifest stands for.
         files.push(InputFile { path: manifest, named: depth == FOLDER_DEPTH });
@@ -85,7 +114,8 @@ fn walk(folder: &Path, depth: usize, files: &mut Vec<InputFile>) -> Result<()> {
         }
         // Links to files are followed, links to folders are not: they may lead in circles.
         match entry.file_type() {
-            Ok(kind) if kind.is_dir() && depth > 1 => walk(&path, depth - 1, files)?,
+            Ok(kind) if kind.is_dir() && is_dump(&path) => dumps.push(path),
+            Ok(kind) if kind.is_dir() && depth > 1 => walk(&path, depth - 1, files, dumps)?,
             Ok(kind) if kind.is_dir() => {}
             _ if path.is_file() => files.push(InputFile { path, named: false }),
             _ => {}

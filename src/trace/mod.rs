@@ -3,7 +3,8 @@
 //! [`frames::Frames`] opens files, folders and globs through [`inputs`] and holds what they define: names, launch
 //! shapes, devices, processes. Rows come out as [`batch::Batch`]es, in parallel and in bounded memory, native files
 //! ([`native`]) decoded on demand, foreign ones from what their importer pushed into a [`sink::Sink`].
-//! [`select`] decides which rows take part; [`ordered`] hands them out in order of time. Sums that another tool made
+//! [`ring`] knows recordings
+//! that keep only the latest. [`select`] decides which rows take part; [`ordered`] hands them out in order of time. Sums that another tool made
 //! are no rows; [`summaries`] holds them.
 
 pub mod batch;
@@ -15,6 +16,7 @@ pub mod metrics;
 pub mod names;
 pub mod native;
 pub mod ordered;
+pub mod ring;
 pub mod select;
 pub mod sink;
 pub mod summaries;

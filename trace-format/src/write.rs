@@ -3,6 +3,7 @@
 mod append;
 mod definitions;
 mod error;
+mod lexicon;
 mod options;
 mod output;
 mod segments;
@@ -28,7 +29,7 @@ use definitions::Definitions;
 pub use error::WriteError;
 pub use options::{TableTotals, WriteOptions};
 pub use output::Output;
-pub use segments::{SegmentFiles, SegmentedWriter, Segments, segment_path};
+pub use segments::{LOST_BEFORE, SegmentFiles, SegmentedWriter, Segments, segment_path};
 
 /// Appends frames to an output.
 pub struct TraceWriter<W> {

@@ -61,6 +61,15 @@ impl Capture {
 
 /// `NAME`, `NAME@DOMAIN`, `NAME@` (the default domain only). `\@` is an @ within a name, `\\` a backslash.
 fn nvtx(range: &[u8]) -> Result<Capture, String> {
+    let (name, domain) = range_and_domain(range)?;
+    if name.is_empty() {
+        return Err("names no NVTX range; write nvtx:NAME or nvtx:NAME@DOMAIN".to_owned());
+    }
+    Ok(Capture::Nvtx { name, domain })
+}
+
+/// A range's name, which may be empty, and its domain if one is given.
+pub(crate) fn range_and_domain(range: &[u8]) -> Result<(Vec<u8>, Option<Vec<u8>>), String> {
     let mut parts = vec![Vec::new()];
     let mut bytes = range.iter().copied().peekable();
     while let Some(byte) = bytes.next() {
@@ -75,11 +84,16 @@ fn nvtx(range: &[u8]) -> Result<Capture, String> {
         return Err("has more than one @; write \\@ for an @ that belongs to the name".to_owned());
     }
     let domain = (parts.len() == 2).then(|| parts.pop().unwrap_or_default());
-    let name = parts.pop().unwrap_or_default();
-    if name.is_empty() {
-        return Err("names no NVTX range; write nvtx:NAME or nvtx:NAME@DOMAIN".to_owned());
+    Ok((parts.pop().unwrap_or_default(), domain))
+}
+
+/// The two as they would be written; bytes that are no text are replaced.
+pub(crate) fn show_range(name: &[u8], domain: Option<&[u8]>) -> String {
+    let escaped = |bytes: &[u8]| shown(bytes).replace('\\', "\\\\").replace('@', "\\@");
+    match domain {
+        None => escaped(name),
+        Some(domain) => format!("{}@{}", escaped(name), escaped(domain)),
     }
-    Ok(Capture::Nvtx { name, domain })
 }
 
 fn delay(value: &[u8]) -> Result<Capture, String> {
@@ -107,13 +121,11 @@ fn delay(value: &[u8]) -> Result<Capture, String> {
 impl fmt::Display for Capture {
     /// As it would be written; bytes that are no text are replaced.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let escaped = |bytes: &[u8]| shown(bytes).replace('\\', "\\\\").replace('@', "\\@");
         match self {
             Capture::All => f.write_str("all"),
             Capture::ProfilerApi => f.write_str("profiler-api"),
             Capture::Manual => f.write_str("manual"),
-            Capture::Nvtx { name, domain: None } => write!(f, "nvtx:{}", escaped(name)),
-            Capture::Nvtx { name, domain: Some(domain) } => write!(f, "nvtx:{}@{}", escaped(name), escaped(domain)),
+            Capture::Nvtx { name, domain } => write!(f, "nvtx:{}", show_range(name, domain.as_deref())),
             Capture::Delay { delay_ns, duration_ns: None } => write!(f, "delay:{}", show_ns(*delay_ns)),
             Capture::Delay { delay_ns, duration_ns: Some(duration_ns) } => {
                 write!(f, "delay:{},duration:{}", show_ns(*delay_ns), show_ns(*duration_ns))

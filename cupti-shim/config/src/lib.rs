@@ -2,6 +2,7 @@
 //!
 //! - [`variables`]: the environment variables (and so the flags of `gpuprof record`), their defaults and ranges;
 //! - [`capture`] and [`kinds`]: the two settings that have a grammar of their own;
+//! - [`ring`]: the flight recorder's settings;
 //! - [`template`]: names of output files; [`rank`]: which process of a distributed job this is;
 //! - [`seen`]: the line that each process leaves in `seen.jsonl`; [`cause`]: why a trace is empty;
 //! - [`control`]: where a process that runs can be reached, and by whom;
@@ -22,6 +23,7 @@ mod json;
 pub mod kinds;
 mod nearest;
 pub mod rank;
+pub mod ring;
 pub mod seen;
 mod settings_md;
 mod signals;
@@ -32,6 +34,7 @@ pub mod variables;
 pub use capture::Capture;
 pub use cause::Cause;
 pub use kinds::Kinds;
+pub use ring::{DumpRule, Ring};
 pub use settings_md::settings_md;
 pub use signals::signal_name;
 pub use variables::{

@@ -6,6 +6,7 @@ use crate::control::RuntimeDir;
 use crate::glob;
 use crate::kinds::{GRAPH_TRACE, Kinds};
 use crate::nearest::nearest;
+use crate::ring::{DUMP_GRAMMAR, DumpRule, RING_GRAMMAR, Ring};
 use crate::signals;
 use crate::template;
 use crate::values::{
@@ -103,6 +104,12 @@ pub struct Settings {
     /// 0: no limit.
     pub size_limit_bytes: u64,
     pub size_policy: SizePolicy,
+    /// `None`: everything is kept, as far as the size limit allows.
+    pub ring: Option<Ring>,
+    pub dump_on: Vec<DumpRule>,
+    pub max_dumps: u64,
+    /// `None`: no signal.
+    pub dump_signal: Option<u8>,
     pub min_free_percent: u64,
     /// `None`: as CUPTI has it.
     pub device_buffers: Option<u64>,
@@ -141,6 +148,10 @@ impl Default for Settings {
             exit_deadline_ms: 2_000,
             size_limit_bytes: 64 << 30,
             size_policy: SizePolicy::Stop,
+            ring: None,
+            dump_on: Vec::new(),
+            max_dumps: 16,
+            dump_signal: None,
             min_free_percent: 5,
             device_buffers: None,
             fsync: false,
@@ -468,6 +479,42 @@ pub static VARIABLES: &[Variable] = &[
         doc: "What happens at the size limit: recording ends, or the oldest part goes",
         read: |s, v| word(v, &POLICIES).map(|p| s.size_policy = p),
         show: |s| word_of(&s.size_policy, &POLICIES),
+    },
+    Variable {
+        name: "GPUPROF_RING",
+        flag: Flag::Value("ring", "LIMIT"),
+        default: "",
+        range: RING_GRAMMAR,
+        doc: "Keep only the latest, in segments under NAME.ring/, and dump it when asked (docs/flight-recorder.md)",
+        read: |s, v| Ring::parse(v).map(|ring| s.ring = Some(ring)),
+        show: |s| s.ring.map(|ring| ring.to_string()).unwrap_or_default(),
+    },
+    Variable {
+        name: "GPUPROF_DUMP_ON",
+        flag: Flag::Value("dump-on", "RULES"),
+        default: "",
+        range: DUMP_GRAMMAR,
+        doc: "With a ring: keep it as a dump when a range is slow, a CUDA call fails, or the program dies",
+        read: |s, v| DumpRule::parse_list(v).map(|rules| s.dump_on = rules),
+        show: |s| DumpRule::show_list(&s.dump_on),
+    },
+    Variable {
+        name: "GPUPROF_MAX_DUMPS",
+        flag: Flag::Value("max-dumps", "N"),
+        default: "16",
+        range: "1 to 999",
+        doc: "Most dumps that one process makes of its ring: each takes as much disk as the ring",
+        read: |s, v| within(whole(v)?, 1, 999, show_number).map(|n| s.max_dumps = n),
+        show: |s| s.max_dumps.to_string(),
+    },
+    Variable {
+        name: "GPUPROF_DUMP_SIGNAL",
+        flag: Flag::Value("dump-signal", "SIGNAL"),
+        default: "",
+        range: "a name or number, e.g. USR2 or RTMIN+3; without it no signal means anything",
+        doc: "With a ring: dump it when this signal comes, unless the program handles it itself",
+        read: |s, v| signals::parse(v).map(|number| s.dump_signal = Some(number)),
+        show: |s| s.dump_signal.map(signals::signal_name).unwrap_or_default(),
     },
     Variable {
         name: "GPUPROF_MIN_FREE_PERCENT",

@@ -1,5 +1,6 @@
 //! What can be asked for: a verb is a file here and a line in [`VERBS`].
 
+mod dump;
 mod flush;
 mod mark;
 mod set;
@@ -20,7 +21,7 @@ pub(super) struct Verb {
 
 /// All of them.
 pub(super) static VERBS: &[&Verb] =
-    &[&status::VERB, &switch::START, &switch::STOP, &flush::VERB, &set::VERB, &mark::VERB];
+    &[&status::VERB, &switch::START, &switch::STOP, &flush::VERB, &set::VERB, &mark::VERB, &dump::VERB];
 
 /// Does what is asked for.
 pub(super) fn run(desk: &mut Desk, request: &Request) -> Answer {

@@ -6,7 +6,8 @@ use trace_format::schema::RowBuilder as _;
 use trace_format::tables::ApiRow;
 
 use super::record::{Record, duration};
-use super::{Facts, Kind, Out, Own};
+use super::{Facts, Kind, Out, Own, Records};
+use crate::strides::Strides;
 
 pub(super) const RUNTIME: Kind = Kind {
     id: f::KIND,
@@ -47,6 +48,45 @@ fn push(record: Record, facts: &Facts, out: &mut Out) {
         correlation: facts.correlation.unwrap_or(0),
         result: record.try_u32(f::RETURN_VALUE),
     });
+}
+
+/// What one record of a call says about how it went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// CUPTI's: 1 driver, 2 runtime.
+    pub domain: u32,
+    /// CUPTI's id of the call.
+    pub cbid: u32,
+    /// Shared by a runtime call and the driver calls inside it.
+    pub correlation: u32,
+    /// What it returned.
+    pub result: u32,
+}
+
+impl Call {
+    /// Whether it is a call of the runtime.
+    pub fn is_runtime(&self) -> bool {
+        self.domain == CUPTI_CB_DOMAIN_RUNTIME_API
+    }
+}
+
+/// Shows `f` every call that a block tells of, in its order.
+pub fn each_call(block: &[u8], strides: &Strides, mut f: impl FnMut(Call)) {
+    let mut records = Records { rest: block, strides };
+    while let Some((kind, bytes)) = records.next() {
+        let domain = match kind {
+            f::KIND => CUPTI_CB_DOMAIN_RUNTIME_API,
+            driver::KIND => CUPTI_CB_DOMAIN_DRIVER_API,
+            _ => continue,
+        };
+        let record = Record(bytes);
+        f(Call {
+            domain,
+            cbid: record.u32(f::CBID),
+            correlation: record.u32(f::CORRELATION_ID),
+            result: record.u32(f::RETURN_VALUE),
+        });
+    }
 }
 
 /// Ids of the names of calls, by domain and call. CUPTI is asked for each name once.

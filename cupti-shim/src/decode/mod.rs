@@ -51,6 +51,7 @@ use cupti_sys::Field;
 
 use crate::correlation::Correlation;
 use crate::strides::Strides;
+pub use api::{Call, each_call};
 use record::Record;
 pub use record::duration;
 pub use tables::Tables;
@@ -223,6 +224,11 @@ impl Decoder {
     /// Devices that have a context of this process, as bits; those from 64 on are left out.
     pub fn devices(&self) -> u64 {
         self.known.devices
+    }
+
+    /// Sizes of this library's records.
+    pub fn strides(&self) -> &Strides {
+        &self.strides
     }
 
     /// Decodes the records of one block, whose pointers to names [`names::intern_block`] has replaced by ids.

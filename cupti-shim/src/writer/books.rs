@@ -88,6 +88,8 @@ where
 
     /// Writes everything and ends the file.
     pub(super) fn close(&mut self, reason: &'static str, now_ns: i64) {
+        // What was asked for meanwhile; nobody could ask for it later.
+        self.make_dumps(i64::MAX, now_ns);
         self.ranges.finish(&mut self.range_rows);
         self.note_skipped_launches();
         self.collect_losses(true);
@@ -97,6 +99,7 @@ where
         }
         self.later = LossPatience::default();
         self.write_all(now_ns);
+        self.account_for_ring();
         let totals = self.closing_facts(reason);
         if let Err(error) = self.trace.finish(&totals)
             && !self.complained
@@ -144,6 +147,9 @@ where
         });
         if let (Some(facts), Value::Object(more)) = (facts.as_object_mut(), more) {
             facts.extend(more);
+        }
+        if let (Some(facts), Some(flight)) = (facts.as_object_mut(), &self.flight) {
+            facts.insert("dumps".to_owned(), flight.facts());
         }
         facts
     }

@@ -22,15 +22,25 @@ pub(super) struct Pace {
     last_ns: i64,
     /// CUPTI has delivered: what came, or comes in a moment, is written as soon as nothing more is waiting.
     eager: bool,
+    /// Quiet changes nothing.
+    held: bool,
 }
 
 impl Pace {
     pub(super) fn new(base_ns: i64, now_ns: i64) -> Pace {
-        Pace { base_ns: base_ns.max(1_000_000), quiet: 0, last_ns: now_ns, eager: false }
+        Pace { base_ns: base_ns.max(1_000_000), quiet: 0, last_ns: now_ns, eager: false, held: false }
+    }
+
+    /// From now on the interval is never stretched: somebody wants to know soon.
+    pub(super) fn hold(&mut self) {
+        self.held = true;
     }
 
     /// The interval as it is now.
     pub(super) fn interval_ns(&self) -> i64 {
+        if self.held {
+            return self.base_ns;
+        }
         let doublings = match self.quiet.checked_sub(PATIENCE) {
             None => 0,
             Some(beyond) => (beyond / STEP + 1).min(16),
@@ -94,6 +104,14 @@ mod tests {
         assert_eq!([intervals[10], intervals[15], intervals[20], intervals[39]], [1_000, 2_000, 4_000, 5_000]);
         assert!(pace.is_due(now + 500 * MS, MANY), "much to write does not wait");
         pace.wrote(now, FEW);
+        assert_eq!(pace.interval_ns(), 500 * MS);
+    }
+
+    #[test]
+    fn a_pace_that_is_held_is_not_stretched() {
+        let mut pace = Pace::new(500 * MS, 0);
+        pace.hold();
+        (0..50).for_each(|i| pace.wrote(i, 0));
         assert_eq!(pace.interval_ns(), 500 * MS);
     }
 

@@ -14,6 +14,7 @@ use trace_format::tables::thread::ThreadBuilder;
 use trace_format::tables::{NoteRow, RangeRow};
 use trace_format::write::Segments;
 
+use super::dumps::{Flight, LOOK_NS};
 use super::launches::Launches;
 use super::losses::{Losses, Window};
 use super::obstacle::{Obstacle, SIZE_LIMIT};
@@ -142,7 +143,9 @@ pub(super) struct Recorder<S: Segments, K> {
     pub(super) later: LossPatience,
     keep: K,
     pub(super) calls: Calls,
-    pace: Pace,
+    pub(super) pace: Pace,
+    /// With a ring: what asks for dumps of it.
+    pub(super) flight: Option<Flight>,
     clock: Option<Triple>,
     pub(super) dry: Option<(Dry, u32)>,
     pub(super) names_refused: u64,
@@ -197,6 +200,7 @@ where
             keep,
             calls,
             pace: Pace::new(limits.flush_ns, 0),
+            flight: None,
             clock: None,
             dry: None,
             names_refused: 0,
@@ -208,6 +212,7 @@ where
     /// Facts about the process, and the first reading of the clocks: written at once.
     pub(super) fn begin(&mut self, process: Value, clock: Option<Triple>, now_ns: i64) {
         self.pace = Pace::new(self.limits.flush_ns, now_ns);
+        self.trace.at(now_ns);
         self.meta.process = Some(process);
         // At the limit itself no string is accepted any more, and the row that tells of it needs this one.
         self.strings.text_id(SIZE_LIMIT.into());
@@ -219,6 +224,7 @@ where
 
     /// Does what there is to do, a bounded part of it at a time. `now_ns`: monotonic.
     pub(super) fn turn(&mut self, now_ns: i64) -> Turn {
+        self.trace.at(now_ns);
         self.lift_obstacle(now_ns);
         let blocks = self.take_blocks(BLOCKS_AT_ONCE, now_ns);
         let events = self.take_events(now_ns);
@@ -234,10 +240,14 @@ where
             self.tick(now_ns);
         }
         self.publish();
+        self.ask_for_dumps();
+        self.make_dumps(now_ns, now_ns);
         if blocks == BLOCKS_AT_ONCE || events == EVENTS_AT_ONCE {
             return Turn::Busy;
         }
-        Turn::Idle(self.pace.left_ns(now_ns, self.pending()).max(1_000_000))
+        let waits = self.flight.as_ref().is_some_and(|flight| flight.requests.are_waiting());
+        let most_ns = if waits { LOOK_NS } else { i64::MAX };
+        Turn::Idle(self.pace.left_ns(now_ns, self.pending()).max(1_000_000).min(most_ns))
     }
 
     /// Tells whoever asks how far we are.
@@ -275,12 +285,17 @@ where
     }
 
     /// What is done every interval.
-    fn tick(&mut self, now_ns: i64) {
+    pub(super) fn tick(&mut self, now_ns: i64) {
         if let Some(triple) = self.clock {
             let now_trace_ns = crate::sys::realtime_ns().saturating_add(triple.trace_minus_unix_ns());
             self.ranges.open_since(now_trace_ns, &mut self.range_rows);
         }
         self.collect_losses(false);
+        self.account_for_ring();
+        let progress = self.progress(now_ns);
+        if let Some(flight) = &mut self.flight {
+            flight.rules.tick(progress);
+        }
         let rows = self.pending();
         self.write_all(now_ns);
         if self.limits.fsync {
@@ -294,7 +309,7 @@ where
     fn take_blocks(&mut self, most: usize, now_ns: i64) -> usize {
         for taken in 0..most {
             let Some(block) = self.shared.next_block() else { return taken };
-            self.block(&block);
+            self.block(&block, now_ns);
             self.shared.pool.give_back(block.ptr, block.valid_bytes);
             if self.decoder.tables.most_pending() >= FRAME_ROWS || self.strings.are_many() {
                 self.write_full(now_ns);
@@ -303,17 +318,19 @@ where
         most
     }
 
-    fn block(&mut self, block: &Completed) {
+    fn block(&mut self, block: &Completed, now_ns: i64) {
         // SAFETY: the completed callback queued this block with that many valid bytes, and nobody else touches it
         // before it is given back.
         let bytes = unsafe { std::slice::from_raw_parts(block.ptr, block.valid_bytes) };
         // The names that this block refers to were interned before it was queued.
-        self.strings.drain();
+        self.drain_names();
+        self.judge_block(bytes, now_ns);
+        let hidden = self.flight.as_ref().map_or([0; 2], |flight| flight.hidden);
         self.keep.refresh();
         let (mut refused, mut window) = (0, Window::EMPTY);
         let (keep, blocked) = (&self.keep, self.obstacle.is_some());
         let walk = self.decoder.block(bytes, &mut self.strings, &mut |facts| {
-            let keeps = keep.keeps(facts);
+            let keeps = keep.keeps(facts) && !hidden.contains(&facts.kind);
             if keeps && blocked {
                 refused += 1;
                 if duration(facts.start_ns as u64, facts.end_ns as u64).is_some() {
@@ -366,7 +383,7 @@ where
             return 0;
         }
         // After the last of them, so that each one's names are there.
-        self.strings.drain();
+        self.drain_names();
         for named in self.ranges.take_named() {
             match named {
                 Named::Thread(row) => self.meta.threads.push(row),
@@ -433,22 +450,27 @@ where
     }
 
     /// Takes everything that is queued now, and no more: what comes meanwhile could come for ever.
-    fn catch_up(&mut self, now_ns: i64) {
+    pub(super) fn catch_up(&mut self, now_ns: i64) {
         self.take_blocks(self.shared.blocks_waiting(), now_ns);
         self.take_events(now_ns);
         self.take_launches(now_ns);
     }
 
     /// Rows of ranges that belong into the trace, of those gathered so far.
-    pub(super) fn take_ranges(&mut self) -> Option<Batch> {
+    pub(super) fn take_ranges(&mut self, now_ns: i64) -> Option<Batch> {
         if self.range_rows.is_empty() {
             return None;
         }
         self.keep.refresh();
         let all = self.range_rows.take();
+        let progress = self.progress(now_ns);
+        let mut rules = self.flight.as_mut().map(|flight| &mut flight.rules).filter(|rules| !rules.is_empty());
         let mut kept = RangeBuilder::default();
         for i in 0..all.rows {
             let row = RangeRow::from_batch(&all, i);
+            if let Some(rules) = &mut rules {
+                rules.range(&row, progress);
+            }
             // A mark has no end either, and is over all the same.
             let end_ns = if row.style == MARK { Some(row.start_ns) } else { row.end_ns };
             if self.keep.keeps_range(row.start_ns, end_ns) {

@@ -35,11 +35,20 @@ impl Strings {
         Strings { names, call_name, rows: StringBuilder::default(), bytes: 0, texts: HashMap::new() }
     }
 
-    /// Takes over what the callbacks have interned. To be called before the block or event that may refer to it is
+    /// Takes over what the callbacks have interned, and shows each name to `heard`. To be called before the block or event that may refer to it is
     /// looked at.
-    pub(super) fn drain(&mut self) {
+    pub(super) fn drain(&mut self, heard: &mut dyn FnMut(u32, &[u8])) {
         let (rows, bytes) = (&mut self.rows, &mut self.bytes);
-        self.names.drain(&mut |id, name| push(rows, bytes, id, name));
+        self.names.drain(&mut |id, name| {
+            heard(id, name);
+            push(rows, bytes, id, name);
+        });
+    }
+
+    /// The name of a call, for a person.
+    pub(super) fn call_text(&mut self, domain: u32, cbid: u32) -> String {
+        let name = (self.call_name)(domain, cbid);
+        name.map_or_else(|| format!("call {cbid}"), |name| String::from_utf8_lossy(&name).into_owned())
     }
 
     /// The id of a text of our own.

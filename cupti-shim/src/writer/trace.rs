@@ -4,9 +4,11 @@ use std::io;
 use std::path::PathBuf;
 
 use serde_json::Value;
+use shim_config::Ring;
 use trace_format::columns::Batch;
 use trace_format::header::FileHeader;
-use trace_format::schema::TableSpec;
+use trace_format::schema::{Role, TableSpec};
+use trace_format::tables::{self, RANGE, SAMPLE};
 use trace_format::write::{Output, SegmentedWriter, Segments, TraceWriter, WriteError, WriteOptions};
 
 use crate::output::{Space, TraceFile};
@@ -62,6 +64,69 @@ where
     ) -> Result<Self, WriteError> {
         let segment_bytes = (budget_bytes / SEGMENTS).max(MIN_SEGMENT_BYTES);
         Ok(Trace::Ring(Box::new(SegmentedWriter::create(segments, header, options, segment_bytes, budget_bytes)?)))
+    }
+
+    /// The ring of a flight recorder. `size_limit_bytes`: where the ring itself has no limit; `file_limit_bytes`: the
+    /// largest file that may be written.
+    pub(super) fn flight(
+        segments: S,
+        header: &FileHeader,
+        options: WriteOptions,
+        ring: Ring,
+        size_limit_bytes: Option<u64>,
+        file_limit_bytes: Option<u64>,
+        now_ns: i64,
+    ) -> Result<Self, WriteError> {
+        let budget_bytes = ring.most_bytes.or(size_limit_bytes).unwrap_or(u64::MAX);
+        // A segment may reach twice its size where the next cannot be begun.
+        let largest = file_limit_bytes.map_or(u64::MAX, |limit| limit / 2);
+        let segment_bytes = (budget_bytes / SEGMENTS).max(MIN_SEGMENT_BYTES).min(largest);
+        let mut writer = SegmentedWriter::create(segments, header, options, segment_bytes, budget_bytes)?;
+        if let Some(keep_ns) = ring.keep_ns {
+            writer.keep_for(keep_ns, now_ns);
+        }
+        Ok(Trace::Ring(Box::new(writer)))
+    }
+
+    /// What time it is, monotonic.
+    pub(super) fn at(&mut self, now_ns: i64) {
+        if let Trace::Ring(writer) = self {
+            writer.at(now_ns);
+        }
+    }
+
+    /// Bytes written so far, those that are gone included.
+    pub(super) fn written_bytes(&self) -> u64 {
+        match self {
+            Trace::Whole(writer) => writer.bytes(),
+            Trace::Ring(writer) => writer.written_bytes(),
+        }
+    }
+
+    /// Records of CUPTI and ranges of NVTX that went with the oldest segments.
+    pub(super) fn dropped(&self) -> (u64, u64) {
+        let Trace::Ring(writer) = self else { return (0, 0) };
+        // CUPTI's records of the environment are rows of `sample`.
+        let is_record =
+            |id: u16| tables::by_id(id).is_some_and(|t| t.role == Role::Activity && t != &RANGE || t == &SAMPLE);
+        let records = writer.dropped().iter().filter(|(id, _)| is_record(**id)).map(|(_, rows)| rows).sum();
+        (records, writer.dropped().get(&RANGE.id).copied().unwrap_or(0))
+    }
+
+    /// References to names that a ring has forgotten.
+    pub(super) fn unknown_names(&self) -> u64 {
+        match self {
+            Trace::Whole(_) => 0,
+            Trace::Ring(writer) => writer.unknown_names(),
+        }
+    }
+
+    /// Keeps what a ring holds as a trace of that name; see [`SegmentedWriter::keep`].
+    pub(super) fn keep(&mut self, name: &str, most_copied_bytes: u64) -> io::Result<PathBuf> {
+        match self {
+            Trace::Whole(_) => Err(io::ErrorKind::Unsupported.into()),
+            Trace::Ring(writer) => writer.keep(name, most_copied_bytes),
+        }
     }
 
     fn current(&self) -> &TraceWriter<S::Output> {

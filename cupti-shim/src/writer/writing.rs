@@ -59,7 +59,7 @@ where
 
     /// Writes the ranges that wait, and their names.
     pub(super) fn write_ranges(&mut self, now_ns: i64) {
-        if let Some(ranges) = self.take_ranges() {
+        if let Some(ranges) = self.take_ranges(now_ns) {
             self.write_definitions(None, now_ns);
             self.write_activity(&ranges, now_ns);
         }

@@ -1,14 +1,15 @@
-//! The three lines with which a run ends: what was captured, where it is, the next command.
+//! The lines with which a run ends: what was captured, where it is, what a flight recorder kept, the next command.
 
 use super::outcome::{Counts, Outcome};
 use super::place::Place;
 use crate::launch::program::quoted;
+use crate::trace::ring::is_ring;
 use shim_config::Cause;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// The lines.
-pub fn lines(outcome: &Outcome, place: &Place) -> [String; 3] {
+pub fn lines(outcome: &Outcome, place: &Place) -> Vec<String> {
     if let Some(why) = &outcome.why {
         let samples = samples(outcome);
         let nothing = samples
@@ -18,13 +19,31 @@ pub fn lines(outcome: &Outcome, place: &Place) -> [String; 3] {
             (None, true) => "gpuprof doctor".to_owned(),
             _ => report(outcome, place),
         };
-        return [
+        return vec![
             format!("{nothing}: {}: {}", why.whom, why.what),
             format!("what to do: {}", why.remedy),
             format!("next: {next}"),
         ];
     }
-    [what(outcome), where_it_is(outcome, place), format!("next: {}", report(outcome, place))]
+    let mut lines = vec![what(outcome), where_it_is(outcome, place)];
+    lines.extend(dumps(outcome));
+    lines.push(format!("next: {}", report(outcome, place)));
+    lines
+}
+
+/// Dumps that are named; there may be many.
+const MOST_DUMPS: usize = 4;
+
+fn dumps(outcome: &Outcome) -> Option<String> {
+    if outcome.dumps.is_empty() {
+        return None;
+    }
+    let names: Vec<String> =
+        outcome.dumps.iter().take(MOST_DUMPS).map(|dump| format!("{}/", as_typed(dump).display())).collect();
+    let more = outcome.dumps.len().saturating_sub(MOST_DUMPS);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let count = counted(outcome.dumps.len() as u64, "dump", "dumps");
+    Some(format!("{count} of the flight recorder: {}{more}", names.join(", ")))
 }
 
 fn what(outcome: &Outcome) -> String {
@@ -47,6 +66,12 @@ fn what(outcome: &Outcome) -> String {
     }
     if let Some(samples) = samples(outcome) {
         text.push_str(&format!("; {samples}"));
+    }
+    if outcome.dropped > 0 {
+        text.push_str(&format!(
+            "; {} dropped by --ring",
+            counted(outcome.dropped, "older record", "older records")
+        ));
     }
     if outcome.unclosed > 0 {
         // A process that still runs has not closed its trace either.
@@ -95,9 +120,9 @@ fn where_it_is(outcome: &Outcome, place: &Place) -> String {
     let size = size(outcome.bytes);
     match (&place.folder, files(outcome).as_slice()) {
         (Some(folder), _) => format!("written to {}/ ({size})", folder.display()),
-        (None, [one]) => format!("written to {} ({size})", one.display()),
+        (None, [one]) => format!("written to {} ({size})", shown(one)),
         (None, many) => {
-            let first = many.first().map(|first| first.display().to_string()).unwrap_or_default();
+            let first = many.first().map(|first| shown(first)).unwrap_or_default();
             format!("written to {first} and {} more ({size})", many.len().saturating_sub(1))
         }
     }
@@ -115,13 +140,26 @@ fn report(outcome: &Outcome, place: &Place) -> String {
     quoted(&words)
 }
 
-/// The traces as a person would write them. The launcher's own comes early, or `report` would be shown without it.
+/// The traces as a person would write them: segments of a ring go by its name. The launcher's own comes early, or `report`
+/// would be shown without it.
 fn files(outcome: &Outcome) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = outcome.traces.iter().map(|trace| as_typed(trace)).collect();
+    let of = |trace: &PathBuf| as_typed(ring_of(trace).unwrap_or(trace));
+    let mut files: Vec<PathBuf> = outcome.traces.iter().map(of).collect();
+    files.dedup();
     if let Some((own, _)) = &outcome.launcher {
         files.insert(files.len().min(1), as_typed(own));
     }
     files
+}
+
+/// A folder has a slash behind it.
+fn shown(path: &Path) -> String {
+    format!("{}{}", path.display(), if is_ring(path) { "/" } else { "" })
+}
+
+/// The ring that a segment is of.
+fn ring_of(trace: &Path) -> Option<&Path> {
+    trace.parent().filter(|folder| is_ring(folder))
 }
 
 /// Relative to the current folder, if it lies there.
@@ -221,13 +259,39 @@ mod tests {
             bytes: 10,
             ..Outcome::default()
         };
-        let [what, place_line, next] = lines(&outcome, &place(None));
+        let [what, place_line, next] = &lines(&outcome, &place(None))[..] else { panic!("not three lines") };
         assert_eq!(
-            what,
+            *what,
             "recorded 2 processes: 1 NVTX range; 1,000 records LOST; 1 trace not closed: killed, or still running"
         );
-        assert_eq!(place_line, "written to /x/a.gpuprof and 1 more (10 bytes)");
-        assert_eq!(next, "next: gpuprof report /x/a.gpuprof /x/b.gpuprof");
+        assert_eq!(*place_line, "written to /x/a.gpuprof and 1 more (10 bytes)");
+        assert_eq!(*next, "next: gpuprof report /x/a.gpuprof /x/b.gpuprof");
+    }
+
+    #[test]
+    fn a_flight_recorder_says_what_it_dropped_and_what_it_kept() {
+        let mut outcome = Outcome {
+            counts: Counts { kernels: 10, ..Counts::default() },
+            traces: vec!["/x/a.ring/a.000007.gpuprof".into(), "/x/a.ring/a.000008.gpuprof".into()],
+            dumps: vec!["/x/a.dump-001-slow-step".into()],
+            dropped: 1_234,
+            recorded: 1,
+            processes: 1,
+            bytes: 10,
+            ..Outcome::default()
+        };
+        assert_eq!(
+            lines(&outcome, &place(None)),
+            [
+                "recorded 1 process: 10 kernels; nothing lost; 1,234 older records dropped by --ring",
+                "written to /x/a.ring/ (10 bytes)",
+                "1 dump of the flight recorder: /x/a.dump-001-slow-step/",
+                "next: gpuprof report /x/a.ring",
+            ]
+        );
+        outcome.dumps = (1..7).map(|i| format!("/x/a.dump-00{i}-x").into()).collect();
+        let dumps = &lines(&outcome, &place(Some("run")))[2];
+        assert!(dumps.starts_with("6 dumps of") && dumps.ends_with("/x/a.dump-004-x/ and 2 more"), "{dumps}");
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! What a run left behind: which processes were seen, what their traces hold, and why the rest is empty.
 
 use super::place::Place;
+use super::rings;
 use crate::launch::companion::{ROLE, ROLE_LAUNCHER};
 use crate::launch::program::{self, Obstacle};
 use crate::launch::supervise::Ended;
+use crate::trace::ring;
 use shim_config::Cause;
 use shim_config::seen::{self, SeenLine};
 use std::collections::{BTreeMap, BTreeSet};
@@ -99,6 +101,10 @@ pub struct Outcome {
     pub unclosed: usize,
     /// Files that should be traces and cannot be read, with the reason.
     pub unreadable: Vec<String>,
+    /// Records that went with the oldest part of rings.
+    pub dropped: u64,
+    /// What flight recorders kept, in the order of their names.
+    pub dumps: Vec<PathBuf>,
     /// Processes that were seen, or at least have a trace.
     pub processes: usize,
     /// Causes of those without records, with how many share each.
@@ -119,6 +125,8 @@ impl Outcome {
         let mut described = Vec::new();
         // Segments of a ring are one process; the last one says how it ended.
         let mut by_process: BTreeMap<String, (bool, bool)> = BTreeMap::new();
+        // The first one says how much is gone.
+        let mut before: BTreeMap<String, (u32, u64)> = BTreeMap::new();
         for path in &paths {
             match look_at(path) {
                 Ok(trace) if trace.is_launchers => {}
@@ -126,6 +134,10 @@ impl Outcome {
                     outcome.bytes += trace.bytes;
                     outcome.counts.add(&trace.counts);
                     let whose = trace.process.clone().unwrap_or_else(|| path.display().to_string());
+                    if let Some((number, dropped)) = trace.before {
+                        let first = before.entry(whose.clone()).or_insert((number, dropped));
+                        *first = (*first).min((number, dropped));
+                    }
                     let (has_records, is_closed) = by_process.entry(whose).or_default();
                     *has_records |= !trace.counts.is_empty();
                     *is_closed = trace.is_closed;
@@ -135,12 +147,20 @@ impl Outcome {
                 Err(why) => outcome.unreadable.push(why),
             }
         }
+        outcome.dropped = before.values().map(|(_, dropped)| dropped).sum();
+        outcome.dumps = rings::rings(place, &seen).iter().flat_map(|ring| rings::dumps(ring)).collect();
         outcome.recorded = by_process.values().filter(|(has_records, _)| *has_records).count();
         outcome.unclosed = by_process.values().filter(|(_, is_closed)| !is_closed).count();
         // What a trace says about its own emptiness is later and better than the line.
         for line in &mut seen {
             let own = line.trace.as_deref().map(|t| Path::new(OsStr::from_bytes(t)));
-            let trace = own.and_then(|own| described.iter().find(|(path, _)| path == own));
+            // The newest segment of a ring knows best, and any has records.
+            let is_own = |path: &Path| own.is_some_and(|own| path == own || path.parent() == Some(own));
+            let mut own_traces = described.iter().rev().filter(|(path, _)| is_own(path));
+            let has_records = |trace: &Trace| !trace.counts.is_empty();
+            let newest = own_traces.next();
+            let trace =
+                newest.filter(|(_, t)| has_records(t)).or(own_traces.find(|(_, t)| has_records(t))).or(newest);
             match trace {
                 Some((_, trace)) if !trace.counts.is_empty() => line.cause = None,
                 Some((_, trace)) => {
@@ -183,6 +203,9 @@ fn traces(place: &Place, seen: &[SeenLine]) -> Vec<PathBuf> {
             paths.insert(path);
         }
     }
+    for ring in rings::rings(place, seen) {
+        paths.extend(rings::segments(&ring));
+    }
     // Processes that could not list themselves, and the segments of a ring.
     if let (true, Some(folder)) = (place.is_new, place.seen.parent()) {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
@@ -198,6 +221,8 @@ struct Trace {
     process: Option<String>,
     counts: Counts,
     bytes: u64,
+    /// The number of a segment, and how many records came before it.
+    before: Option<(u32, u64)>,
     is_closed: bool,
     cause: Option<Cause>,
     detail: Option<String>,
@@ -236,6 +261,7 @@ fn look_at(path: &Path) -> Result<Trace, String> {
         process: who.map(|(pid, start)| format!("{pid} {start}")),
         counts,
         bytes: reader.len_bytes(),
+        before: reader.header().segment.map(|number| (number, ring::records_before(reader.header()).0)),
         is_closed: reader.is_closed(),
         cause: text("cause").map(|cause| Cause::of(cause, code, text("cause_function"))),
         detail: text("cause_detail").map(str::to_owned),

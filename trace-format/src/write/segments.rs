@@ -1,4 +1,4 @@
-//! The ring policy: a trace as numbered files of which the oldest goes when the next would not fit.
+//! The ring policy: a trace as numbered files of which the oldest goes when the next would not fit, or when it is old.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{File, OpenOptions};
@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::lexicon::Lexicon;
 use super::{Output, TraceWriter, WriteError, WriteOptions};
-use crate::columns::Batch;
+use crate::columns::{Batch, Values};
+use crate::frame::REPEAT;
 use crate::header::{FileHeader, random_id};
 use crate::schema::{Role, TableSpec};
 use crate::tables;
@@ -21,6 +23,13 @@ pub trait Segments {
     fn open(&mut self, number: u32) -> io::Result<Self::Output>;
     /// Removes segment `number`.
     fn remove(&mut self, number: u32) -> io::Result<()>;
+    /// Keeps segments as another trace, called after `name`, that [`Segments::remove`] does not reach. At once where
+    /// files can have two names; else at most `most_copied_bytes` are copied. Returns where it is.
+    ///
+    /// Errors: it could not be done, and nothing is left of the attempt.
+    fn keep(&mut self, _numbers: &[u32], _name: &str, _most_copied_bytes: u64) -> io::Result<PathBuf> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 /// The path of segment `number` of the trace `NAME.gpuprof`: `NAME.000001.gpuprof`.
@@ -45,19 +54,51 @@ impl Segments for SegmentFiles {
     }
 }
 
-/// Writes a trace as a ring of segments. Each is a whole trace, with all definitions so far at its beginning.
+/// Writes a trace as a ring of segments. Each is a whole trace: it defines what its rows refer to.
 pub struct SegmentedWriter<S: Segments> {
     segments: S,
     options: WriteOptions,
     segment_bytes: u64,
     budget_bytes: u64,
+    /// Segments whose newest record is older than this go; none: only for want of room.
+    keep_ns: Option<u64>,
     number: u32,
     current: TraceWriter<S::Output>,
-    /// Number and size of the segments before the current one that still exist, oldest first.
-    older: VecDeque<(u32, u64)>,
+    /// What the current segment began with is not worth beginning another for.
+    opening_bytes: u64,
+    /// When the current segment was begun, and when activity was last written to it: by [`SegmentedWriter::at`].
+    opened_ns: i64,
+    active_ns: Option<i64>,
+    now_ns: i64,
+    /// When there was activity to be written at last: what is too old is older than that by [`Self::keep_ns`].
+    newest_ns: i64,
+    /// The segments before the current one that still exist, oldest first.
+    older: VecDeque<Past>,
+    lexicon: Lexicon,
     /// Rows per table number in all segments before the current one.
     rows_before: BTreeMap<u16, u64>,
+    /// Records that rows of `loss` in those tell of.
+    lost_before: u64,
+    lost_in_current: u64,
+    /// Rows per table number in segments that were removed; definitions are left out, for they are carried on.
+    dropped: BTreeMap<u16, u64>,
+    closed_bytes: u64,
 }
+
+/// A segment that is closed.
+struct Past {
+    number: u32,
+    bytes: u64,
+    /// When activity was last written to it: every record in it was over by then.
+    until_ns: i64,
+    /// Rows per table number, definitions left out.
+    rows: BTreeMap<u16, u64>,
+}
+
+/// Under [`FileHeader::other`]: records known to be lost before this segment began.
+pub const LOST_BEFORE: &str = "lost_before";
+/// Segments for which definitions take up to this much whatever their size.
+const LEAST_OPENING_BYTES: u64 = 256 << 10;
 
 impl<S: Segments> SegmentedWriter<S> {
     /// Opens segment 1.
@@ -76,33 +117,82 @@ impl<S: Segments> SegmentedWriter<S> {
         let output = segments.open(1).map_err(|source| WriteError::Io { offset: 0, source })?;
         let run = header.run.clone().or_else(|| Some(hex(&random_id())));
         let header = FileHeader { run, segment: Some(1), ..header.clone() };
-        // If the next segment cannot be opened, this one goes on, but not for ever.
-        let options = WriteOptions { limit_bytes: Some(segment_bytes.saturating_mul(2)), ..options };
+        let lexicon = Lexicon::new(options.definitions_limit_bytes, segment_bytes);
+        let options = WriteOptions {
+            // If the next segment cannot be opened, this one goes on, but not for ever.
+            limit_bytes: Some(segment_bytes.saturating_mul(2)),
+            // A segment repeats its own definitions; the lexicon has those of all.
+            definitions_limit_bytes: options.definitions_limit_bytes / 3,
+            ..options
+        };
         let current = TraceWriter::create(output, &header, options).inspect_err(|_| {
             let _ = segments.remove(1);
         })?;
-        let (older, rows_before) = (VecDeque::new(), BTreeMap::new());
         Ok(SegmentedWriter {
             segments,
             options,
             segment_bytes,
             budget_bytes,
+            keep_ns: None,
             number: 1,
+            opening_bytes: current.bytes(),
             current,
-            older,
-            rows_before,
+            opened_ns: 0,
+            active_ns: None,
+            now_ns: 0,
+            newest_ns: 0,
+            older: VecDeque::new(),
+            lexicon,
+            rows_before: BTreeMap::new(),
+            lost_before: 0,
+            lost_in_current: 0,
+            dropped: BTreeMap::new(),
+            closed_bytes: 0,
         })
+    }
+
+    /// Keeps everything that is newer than `keep_ns` and lets go of the rest, an eighth of that time at once; the
+    /// budget still holds. Whoever asks for it says what time it is with [`SegmentedWriter::at`].
+    ///
+    /// Records go by when they were written, which is never before they ended. So a clock that steps, or a record with
+    /// an absurd time, cannot empty the ring; and while nothing happens, nothing goes.
+    pub fn keep_for(&mut self, keep_ns: u64, now_ns: i64) {
+        self.keep_ns = Some(keep_ns);
+        (self.opened_ns, self.now_ns, self.newest_ns) = (now_ns, now_ns, now_ns);
+    }
+
+    /// What time it is, on a clock that never steps.
+    pub fn at(&mut self, now_ns: i64) {
+        self.now_ns = now_ns;
     }
 
     /// As [`TraceWriter::write_batch`], into the current segment or the next.
     pub fn write_batch(&mut self, batch: &Batch) -> Result<(), WriteError> {
-        self.turn();
-        self.current.write_batch(batch)
+        let is_activity = batch.table.role == Role::Activity && batch.rows > 0;
+        self.turn(is_activity);
+        if batch.table.role != Role::Json {
+            let wanted = self.lexicon.wanted_by(batch);
+            for definitions in wanted.batches() {
+                self.current.write_batch(&definitions).inspect_err(|_| self.lexicon.start_over(self.number))?;
+            }
+        }
+        let before = self.current.rows(batch.table);
+        let written = self.current.write_batch(batch);
+        let rows = usize::try_from(self.current.rows(batch.table) - before).unwrap_or(batch.rows).min(batch.rows);
+        self.lexicon.learn(batch, rows);
+        if is_activity && rows > 0 {
+            self.active_ns = Some(self.now_ns);
+        }
+        if batch.table == &tables::LOSS {
+            self.lost_in_current += records_lost(batch, rows);
+        }
+        written
     }
 
     /// As [`TraceWriter::write_json`].
     pub fn write_json(&mut self, table: &'static TableSpec, value: &Value) -> Result<(), WriteError> {
-        self.turn();
+        self.turn(false);
+        self.lexicon.learn_json(table, value);
         self.current.write_json(table, value)
     }
 
@@ -116,6 +206,16 @@ impl<S: Segments> SegmentedWriter<S> {
         self.rows_before.get(&table.id).copied().unwrap_or(0) + self.current.rows(table)
     }
 
+    /// Rows per table number that went with segments that were removed; definitions are left out.
+    pub fn dropped(&self) -> &BTreeMap<u16, u64> {
+        &self.dropped
+    }
+
+    /// References to names and shapes that were forgotten: more were in use at once than memory holds.
+    pub fn unknown_names(&self) -> u64 {
+        self.lexicon.unknown()
+    }
+
     /// The segment being written.
     pub fn current(&self) -> &TraceWriter<S::Output> {
         &self.current
@@ -123,7 +223,12 @@ impl<S: Segments> SegmentedWriter<S> {
 
     /// Bytes of all segments that exist.
     pub fn bytes(&self) -> u64 {
-        self.older.iter().map(|(_, bytes)| bytes).sum::<u64>() + self.current.bytes()
+        self.older.iter().map(|past| past.bytes).sum::<u64>() + self.current.bytes()
+    }
+
+    /// Bytes written so far, those removed since included.
+    pub fn written_bytes(&self) -> u64 {
+        self.closed_bytes + self.current.bytes()
     }
 
     /// What opens and removes segments.
@@ -131,70 +236,139 @@ impl<S: Segments> SegmentedWriter<S> {
         &self.segments
     }
 
+    /// Keeps all that the ring holds now as the trace `name`, out of the ring's reach: see [`Segments::keep`]. The
+    /// ring goes on with a new segment.
+    ///
+    /// If no new segment can be begun, the current one is kept as it is, and grows on.
+    /// Errors: it could not be kept; the ring is as it was.
+    pub fn keep(&mut self, name: &str, most_copied_bytes: u64) -> io::Result<PathBuf> {
+        let begun = self.begin_next();
+        let mut numbers: Vec<u32> = self.older.iter().map(|past| past.number).collect();
+        if begun.is_err() {
+            numbers.push(self.number);
+        }
+        let kept = self.segments.keep(&numbers, name, most_copied_bytes);
+        self.remove_oldest();
+        kept
+    }
+
     /// Begins the next segment if this one is long enough. If that fails the current one goes on, and the next
     /// call tries again; its own limit ends that.
-    fn turn(&mut self) {
-        if self.current.bytes() >= self.segment_bytes {
-            let _ = self.next_segment();
+    fn turn(&mut self, is_activity: bool) {
+        if is_activity {
+            self.newest_ns = self.now_ns;
+        }
+        let bytes = self.current.bytes();
+        let is_long = bytes >= self.segment_bytes && bytes >= self.opening_bytes.saturating_mul(2);
+        let eighth_ns = self.keep_ns.map(|keep| i64::try_from(keep / 8).unwrap_or(i64::MAX));
+        let is_old = |eighth_ns| self.now_ns.saturating_sub(self.opened_ns) >= eighth_ns;
+        // Only for activity: clocks and notes of a program that hangs must not push out what it did before.
+        let is_over = is_activity && self.active_ns.is_some() && eighth_ns.is_some_and(is_old);
+        if (is_long || is_over) && self.begin_next().is_ok() {
+            self.remove_oldest();
         }
     }
 
-    fn next_segment(&mut self) -> Result<(), WriteError> {
+    fn begin_next(&mut self) -> Result<(), WriteError> {
         let number = self.number + 1;
         let rows_before = self.rows_before_next();
+        let lost_before = self.lost_before + self.lost_in_current;
         let named = |(&id, &rows): (&u16, &u64)| Some((tables::by_id(id)?.name.to_owned(), Value::from(rows)));
-        let header = FileHeader {
+        let mut header = FileHeader {
             file_id: random_id(),
             segment: Some(number),
             rows_before: rows_before.iter().filter_map(named).collect(),
             ..self.current.header().clone()
         };
+        if lost_before > 0 {
+            header.other.insert(LOST_BEFORE.to_owned(), lost_before.into());
+        }
         let output = self.segments.open(number).map_err(|source| WriteError::Io { offset: 0, source })?;
+        let past_bytes = self.current.bytes();
         // The new one is complete before the old one is closed: there is no moment without a trace.
-        let definitions = std::mem::take(&mut self.current.definitions);
+        let most = (past_bytes / 4).max(LEAST_OPENING_BYTES).min((self.segment_bytes / 4).max(64 << 10));
+        let opening = self.lexicon.open(number, usize::try_from(most).unwrap_or(usize::MAX));
         let next = TraceWriter::create(output, &header, self.options).and_then(|mut next| {
-            next.write_each_definition(&definitions, 0)?;
+            if let Some(process) = &opening.process {
+                next.write_json(&tables::PROCESS, process)?;
+            }
+            for batch in opening.definitions.batches().chain(opening.others) {
+                next.write_batch(&batch)?;
+            }
+            if let Some(clock) = &opening.clock {
+                next.write_rows(clock, 0..clock.rows, REPEAT, 0)?;
+            }
             next.repeated_at = next.bytes();
             Ok(next)
         });
-        let mut next = match next {
+        let next = match next {
             Ok(next) => next,
             Err(error) => {
-                self.current.definitions = definitions;
+                // Back to the segment that goes on. What it has already may come a second time, which does no harm.
+                self.lexicon.start_over(self.number);
                 let _ = self.segments.remove(number);
                 return Err(error);
             }
         };
-        next.definitions = definitions;
+        let rows = self.current.totals().iter().filter(|(id, _)| goes_with_its_segment(**id));
+        let rows = rows.map(|(id, totals)| (*id, totals.rows)).collect();
         let mut old = std::mem::replace(&mut self.current, next);
         // An old segment that cannot be closed is still a whole trace.
         let _ = old.finish(&Value::Null);
-        self.older.push_back((self.number, old.bytes()));
+        let until_ns = self.active_ns.take().unwrap_or(self.opened_ns);
+        self.older.push_back(Past { number: self.number, bytes: old.bytes(), until_ns, rows });
+        self.closed_bytes += old.bytes();
         self.number = number;
         self.rows_before = rows_before;
-        self.remove_oldest();
+        (self.lost_before, self.lost_in_current) = (lost_before, 0);
+        self.opening_bytes = self.current.bytes();
+        self.opened_ns = self.now_ns;
         Ok(())
     }
 
-    /// Definitions are left out: every segment has them all again.
+    /// Definitions are left out: every segment has its own again.
     fn rows_before_next(&self) -> BTreeMap<u16, u64> {
         let mut rows = self.rows_before.clone();
         for (&id, totals) in self.current.totals() {
-            if tables::by_id(id).is_some_and(|t| matches!(t.role, Role::Activity | Role::Meta)) {
+            if goes_with_its_segment(id) {
                 *rows.entry(id).or_default() += totals.rows;
             }
         }
         rows
     }
 
+    /// Lets go of what there is no room for, and of what is too old: called when a segment was begun because there
+    /// is more to write now.
     fn remove_oldest(&mut self) {
-        let mut total: u64 = self.older.iter().map(|(_, bytes)| bytes).sum();
-        while total.saturating_add(self.segment_bytes) > self.budget_bytes {
-            let Some((number, bytes)) = self.older.pop_front() else { break };
+        let mut total: u64 = self.older.iter().map(|past| past.bytes).sum();
+        let oldest_ns = self.keep_ns.map(|keep| self.newest_ns.saturating_sub_unsigned(keep));
+        while let Some(past) = self.older.front() {
+            let is_too_much = total.saturating_add(self.segment_bytes) > self.budget_bytes;
+            let is_too_old = oldest_ns.is_some_and(|oldest_ns| past.until_ns < oldest_ns);
+            if !is_too_much && !is_too_old {
+                return;
+            }
+            let Some(past) = self.older.pop_front() else { return };
             // Somebody may have taken it away already; either way it is no longer ours to count.
-            let _ = self.segments.remove(number);
-            total -= bytes;
+            let _ = self.segments.remove(past.number);
+            total -= past.bytes;
+            for (id, rows) in past.rows {
+                *self.dropped.entry(id).or_default() += rows;
+            }
         }
+    }
+}
+
+/// Definitions do not: they are carried on.
+fn goes_with_its_segment(table: u16) -> bool {
+    tables::by_id(table).is_some_and(|t| matches!(t.role, Role::Activity | Role::Meta))
+}
+
+/// Records that the first rows of a batch of `loss` tell of.
+fn records_lost(batch: &Batch, rows: usize) -> u64 {
+    match batch.column("rows").map(|column| &column.values) {
+        Some(Values::I64(lost)) => lost.iter().take(rows).map(|n| u64::try_from(*n).unwrap_or(0)).sum(),
+        _ => 0,
     }
 }
 

@@ -89,7 +89,7 @@ impl Place for Disk {
 
 /// Segments in memory.
 #[derive(Clone, Default)]
-pub struct Disks(pub Rc<RefCell<BTreeMap<u32, Disk>>>);
+pub struct Disks(pub Rc<RefCell<BTreeMap<u32, Disk>>>, pub Rc<RefCell<BTreeMap<String, BTreeMap<u32, Disk>>>>);
 
 impl Segments for Disks {
     type Output = Disk;
@@ -99,6 +99,12 @@ impl Segments for Disks {
     fn remove(&mut self, number: u32) -> io::Result<()> {
         self.0.borrow_mut().remove(&number);
         Ok(())
+    }
+    fn keep(&mut self, numbers: &[u32], name: &str, _: u64) -> io::Result<PathBuf> {
+        let disks = self.0.borrow();
+        let kept = numbers.iter().filter_map(|n| Some((*n, disks.get(n)?.clone()))).collect();
+        self.1.borrow_mut().insert(name.to_owned(), kept);
+        Ok(name.into())
     }
 }
 
