@@ -20,6 +20,9 @@ const BACKLOG: i32 = 64;
 /// Descriptors that are used at a time, with some to spare.
 const MOST_FDS: libc::rlim_t = 32;
 
+/// What is added to the name of a socket that does not listen yet.
+const EARLY: &str = ".new";
+
 /// A socket that listens.
 pub(super) struct Endpoint {
     pub(super) listener: Listener,
@@ -126,8 +129,10 @@ fn open_in(path: &Path, uid: u32) -> Result<Endpoint, Obstacle> {
     let name = own_name();
     remove_leftovers(&folder, name);
     let name = name.to_string();
+    // Under its own name only when it listens: who finds a socket that does not takes it for one whose process is gone.
+    let early = format!("{name}{EARLY}");
     let own_proc = own_proc("");
-    let address = control::address(path, &name, &own_proc, folder.fd());
+    let address = control::address(path, &early, &own_proc, folder.fd());
     let address = address.ok_or(Obstacle::Refused(Refusal::Cannot(libc::ENAMETOOLONG)))?;
     let socket = Socket::stream().ok_or(Obstacle::NoDescriptor)?;
     bind(&socket, &address)?;
@@ -135,9 +140,10 @@ fn open_in(path: &Path, uid: u32) -> Result<Endpoint, Obstacle> {
     let full = full.map_err(|_| Obstacle::Refused(Refusal::Cannot(libc::EINVAL)))?;
     let bound = Bound { path: full, sandbox: sandbox() };
     // SAFETY: takes numbers only.
-    if unsafe { libc::listen(socket.fd(), BACKLOG) } != 0 {
+    let listens = unsafe { libc::listen(socket.fd(), BACKLOG) } == 0;
+    if !listens || !folder.rename(&early, &name) {
         let error = Obstacle::last_os_error();
-        bound.remove();
+        folder.remove(&early);
         return Err(error);
     }
     Ok(Endpoint { listener: Listener { socket, sandbox: sandbox() }, bound })
@@ -164,10 +170,11 @@ fn own_name() -> SocketName {
 
 /// Removes sockets of earlier processes that had our pid, or of what this process was before `exec`.
 fn remove_leftovers(folder: &Folder, own: SocketName) {
-    for name in folder.names().iter().filter_map(|name| SocketName::parse(name)) {
+    for file in folder.names() {
+        let Some(name) = SocketName::parse(file.strip_suffix(EARLY.as_bytes()).unwrap_or(&file)) else { continue };
         // Where the namespace cannot be read nothing tells a stranger's pid from ours.
         if name.pid == own.pid && name.pid_namespace == own.pid_namespace && own.pid_namespace != 0 {
-            folder.remove(&name.to_string());
+            folder.remove(&String::from_utf8_lossy(&file));
         }
     }
 }

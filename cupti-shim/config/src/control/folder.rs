@@ -131,6 +131,13 @@ impl Folder {
         names
     }
 
+    /// Gives the file `from` in it the name `to`. False: it could not be.
+    pub fn rename(&self, from: &str, to: &str) -> bool {
+        let (Ok(from), Ok(to)) = (CString::new(from), CString::new(to)) else { return false };
+        // SAFETY: terminated paths; numbers.
+        unsafe { libc::renameat(self.fd(), from.as_ptr(), self.fd(), to.as_ptr()) == 0 }
+    }
+
     /// Removes the file `name` in it. False: it could not be.
     pub fn remove(&self, name: &str) -> bool {
         let Ok(name) = CString::new(name) else { return false };
@@ -215,6 +222,7 @@ mod tests {
         std::fs::write(path.join("x"), b"").expect("a file");
         let is_x = |names: Vec<Vec<u8>>| names.iter().filter(|name| !name.starts_with(b".")).eq([b"x"]);
         assert!(is_x(made.names()) && is_x(made.names()));
+        assert!(made.rename("x", "y") && !made.rename("x", "y") && made.rename("y", "x"));
         assert!(made.remove("x") && !made.remove("x") && !is_x(made.names()));
         let open = |path: &Path, owner| Folder::open(path, owner).map(|_| ());
         assert_eq!(open(&path, Some(own())), Ok(()));
