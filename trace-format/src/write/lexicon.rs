@@ -177,9 +177,9 @@ impl Lexicon {
         }
     }
 
-    /// Forgets what was not used for longest, down to three quarters of the limit; what lasts goes last.
+    /// Forgets what was not used for longest, down to seven eighths of the limit; what lasts goes last.
     fn forget(&mut self) {
-        let target = self.limit_bytes / 4 * 3;
+        let target = self.limit_bytes / 8 * 7;
         let strings = self.strings.by_id.iter().map(|(id, e)| (e.lasting, e.used, false, *id));
         let shapes = self.shapes.by_id.iter().map(|(id, e)| (true, e.used, true, *id));
         let mut all: Vec<(bool, u32, bool, u32)> = strings.chain(shapes).collect();
@@ -204,7 +204,7 @@ impl Lexicon {
         if batch.check().is_err() {
             return wanted;
         }
-        let lasts = matches!(batch.table.role, Role::Activity | Role::Defining) && batch.table != &RANGE;
+        let lasts = batch.table != &RANGE;
         for (column, spec) in batch.columns.iter().zip(batch.table.columns) {
             let Values::U32(ids) = &column.values else { continue };
             match spec.unit {
