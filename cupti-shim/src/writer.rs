@@ -59,9 +59,9 @@ const RESERVE_BYTES: u64 = (1 << 20) + (256 << 10);
 /// Memory for definitions that are repeated; with the names themselves the largest part of what we keep.
 const DEFINITIONS_BYTES: usize = 16 << 20;
 
-/// The same with a ring, whose segments define what they need only: the names in use at a time (16 MiB at most) and
-/// launch shapes (22,000 at most).
-const RING_DEFINITIONS_BYTES: usize = 24 << 20;
+/// The same with a ring, whose segments define what they need only. Seven eighths of it hold all that can be referred
+/// to again: the names in memory (98,000 in 16 MiB at most, 48 bytes more each here) and launch shapes (22,000).
+const RING_DEFINITIONS_BYTES: usize = 32 << 20;
 
 /// Why there is no writer.
 #[derive(Debug)]

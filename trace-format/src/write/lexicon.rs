@@ -38,7 +38,7 @@ struct Entry<T> {
 /// Definitions of one table by id.
 struct Known<T> {
     by_id: HashMap<u32, Entry<T>>,
-    recent: Vec<u32>,
+    recent: Vec<u64>,
 }
 
 impl<T> Default for Known<T> {
@@ -53,10 +53,11 @@ impl<T> Known<T> {
         self.by_id.insert(id, entry).map(|old| old.value)
     }
 
-    /// Whether the id was looked up in this segment a moment ago; true from now on.
-    fn is_recent(&mut self, id: u32) -> bool {
+    /// Whether the id was looked up in this segment a moment ago, by a row of that sort; true from now on.
+    fn is_recent(&mut self, id: u32, lasts: bool) -> bool {
         let place = &mut self.recent[id as usize % RECENT];
-        std::mem::replace(place, id) == id
+        let key = u64::from(id) << 1 | u64::from(lasts);
+        std::mem::replace(place, key) == key
     }
 
     /// Ids by when they were used, newest first; among equals the highest first.
@@ -176,9 +177,9 @@ impl Lexicon {
         }
     }
 
-    /// Forgets what was not used for longest, down to three quarters of the limit; what lasts goes last.
+    /// Forgets what was not used for longest, down to seven eighths of the limit; what lasts goes last.
     fn forget(&mut self) {
-        let target = self.limit_bytes / 4 * 3;
+        let target = self.limit_bytes / 8 * 7;
         let strings = self.strings.by_id.iter().map(|(id, e)| (e.lasting, e.used, false, *id));
         let shapes = self.shapes.by_id.iter().map(|(id, e)| (true, e.used, true, *id));
         let mut all: Vec<(bool, u32, bool, u32)> = strings.chain(shapes).collect();
@@ -203,7 +204,7 @@ impl Lexicon {
         if batch.check().is_err() {
             return wanted;
         }
-        let lasts = batch.table.role == Role::Activity && batch.table != &RANGE;
+        let lasts = batch.table != &RANGE;
         for (column, spec) in batch.columns.iter().zip(batch.table.columns) {
             let Values::U32(ids) = &column.values else { continue };
             match spec.unit {
@@ -216,7 +217,7 @@ impl Lexicon {
     }
 
     fn want_string(&mut self, id: u32, lasts: bool, wanted: &mut Wanted) {
-        if self.strings.is_recent(id) {
+        if self.strings.is_recent(id, lasts) {
             return;
         }
         match self.strings.by_id.get_mut(&id) {
@@ -232,7 +233,7 @@ impl Lexicon {
     }
 
     fn want_shape(&mut self, id: u32, wanted: &mut Wanted) {
-        if self.shapes.is_recent(id) {
+        if self.shapes.is_recent(id, true) {
             return;
         }
         let Some(entry) = self.shapes.by_id.get_mut(&id) else {
@@ -402,7 +403,14 @@ mod tests {
         use crate::tables::range::RangeBuilder;
         use crate::tables::{ApiRow, RangeRow};
         let mut lexicon = Lexicon::new(100_000, 1 << 20);
-        lexicon.learn(&strings(1..11, 50), 10);
+        lexicon.learn(&strings(1..21, 50), 20);
+        // Ten launch shapes, one of whose names is also that of a range.
+        let mut builder = RangeBuilder::default();
+        builder.push(RangeRow { name_id: 15, ..RangeRow::default() });
+        assert_eq!(rows(lexicon.wanted_by(&builder.take())), []);
+        assert_eq!(rows(lexicon.wanted_by(&shapes(11..21))), []);
+        lexicon.learn(&shapes(11..21), 10);
+        assert_eq!(rows(lexicon.wanted_by(&kernels(&(11..21).collect::<Vec<_>>()))), []);
         let calls = || {
             let mut builder = ApiBuilder::default();
             (1..11).for_each(|name_id| builder.push(ApiRow { name_id, ..ApiRow::default() }));
@@ -418,7 +426,10 @@ mod tests {
             assert_eq!(rows(lexicon.wanted_by(&builder.take())), []);
         }
         lexicon.open(100, 0);
-        assert_eq!((rows(lexicon.wanted_by(&calls())), lexicon.unknown()), (vec![("string", 10)], 0));
+        assert_eq!(rows(lexicon.wanted_by(&calls())), [("string", 10)]);
+        let all = kernels(&(11..21).collect::<Vec<_>>());
+        assert_eq!(rows(lexicon.wanted_by(&all)), [("string", 10), ("shape", 10)]);
+        assert_eq!(lexicon.unknown(), 0);
     }
 
     #[test]
