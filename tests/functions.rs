@@ -37,9 +37,10 @@ fn users_log(prefix: &str, begin_ns: i64) -> String {
     let mut log = String::from("loading\n");
     let mut at = begin_ns;
     let entry = |function: &str, start: i64, end: i64| {
-        let (seconds, stamp) = ((end - start) as f64 / 1e9, end as f64 / 1e9);
+        let decimal = |ns: i64| format!("{}.{:09}", ns / S, ns % S);
+        let (seconds, stamp) = (decimal(end - start), decimal(end));
         format!(
-            "{prefix}{{\"function\": \"{function}\", \"execution_time\": {seconds:?}, \"timestamp\": {stamp:?}, \"n\": 4}}\n"
+            "{prefix}{{\"function\": \"{function}\", \"execution_time\": {seconds}, \"timestamp\": {stamp}, \"n\": 4}}\n"
         )
     };
     for inner in [0, 1, 1, 2, 2, 3, 3, 4, 4, 5] {
