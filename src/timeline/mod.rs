@@ -195,6 +195,9 @@ fn origin(frames: &Frames) -> String {
 fn nothing_text(frames: &Frames, filter: &Filter, undrawn: u64) -> String {
     let why = match filter.is_everything() {
         _ if undrawn > 0 => format!("all of its {undrawn} records have impossible times"),
+        true if frames.rows(&tables::SAMPLE) > 0 => {
+            "there are system samples and nothing beside which to draw them; see report --view system".to_owned()
+        }
         true => "the trace holds nothing that has a time".to_owned(),
         false => "no record passes the filters".to_owned(),
     };

@@ -85,6 +85,15 @@ fn the_view_says_what_counting_says() {
     assert!(csv.starts_with(heading), "{csv}");
 }
 
+#[test]
+fn values_beyond_32_bits_are_as_they_are() {
+    let folder = TempFolder::new("sample-large");
+    let bytes = 6_000_000_000_123.0;
+    let hour = 3_600_000_000_000;
+    let path = trace(&folder, "process_rss_bytes", &[(hour, bytes), (2 * hour, bytes), (3 * hour, bytes)]);
+    assert_eq!(shown(&[&path]), [bytes, bytes, bytes, bytes, 3.0, 0.0]);
+}
+
 /// A run with CUDA and samples in a folder of its own.
 fn recorded(sim: &Sim, options: &[&str]) -> Ended {
     let script = format!("{} 10 && sleep 0.3", player("vector_add").display());

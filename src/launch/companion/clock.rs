@@ -1,7 +1,7 @@
 //! The clock of the launcher's trace: Unix nanoseconds as of the launcher's start, counted on by CLOCK_MONOTONIC. It
 //! does not jump when the system's clock is set, just as the GPU's clock does not.
 
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use trace_format::tables::ClockRow;
 
 /// Readings of which the tightest is kept.
@@ -49,7 +49,7 @@ impl Clock {
 
 /// A moment and the system's time at it: the best of several readings.
 fn tightest() -> (Instant, i64) {
-    let mut best: Option<(std::time::Duration, Instant, i64)> = None;
+    let mut best: Option<(Duration, Instant, i64)> = None;
     for _ in 0..READINGS {
         let before = Instant::now();
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -64,21 +64,30 @@ fn tightest() -> (Instant, i64) {
 
 /// CLOCK_MONOTONIC at `moment`.
 fn monotonic_ns(moment: Instant) -> i64 {
+    let now = read_ns(libc::CLOCK_MONOTONIC);
+    now.saturating_sub(i64::try_from(moment.elapsed().as_nanos()).unwrap_or(i64::MAX))
+}
+
+/// Time that this thread has spent on CPUs: what a piece of work costs, however busy the machine is.
+pub fn thread_cpu() -> Duration {
+    Duration::from_nanos(u64::try_from(read_ns(libc::CLOCK_THREAD_CPUTIME_ID)).unwrap_or(0))
+}
+
+/// A clock that always exists.
+fn read_ns(clock: libc::clockid_t) -> i64 {
     let mut time = std::mem::MaybeUninit::<libc::timespec>::zeroed();
-    // SAFETY: the structure is ours; this clock always exists.
-    #[allow(unsafe_code, reason = "std does not show the number behind an Instant")]
+    // SAFETY: the structure is ours.
+    #[allow(unsafe_code, reason = "std does not show the numbers of these clocks")]
     let time = unsafe {
-        libc::clock_gettime(libc::CLOCK_MONOTONIC, time.as_mut_ptr());
+        libc::clock_gettime(clock, time.as_mut_ptr());
         time.assume_init()
     };
-    let now = time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec);
-    now.saturating_sub(i64::try_from(moment.elapsed().as_nanos()).unwrap_or(i64::MAX))
+    time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn moments_before_and_after_the_start_have_their_places() {

@@ -6,6 +6,7 @@
 //! time at which it started, so that a number which is used again is another process. What is missed: a daemon that
 //! was orphaned between two looks and was started with an environment of its own.
 
+use super::clock::thread_cpu;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::os::unix::fs::DirEntryExt as _;
@@ -73,8 +74,9 @@ impl Processes {
         let mut state = self.state.lock().unwrap_or_else(|e| e.into_inner());
         let now = Instant::now();
         if state.due.is_none_or(|due| now >= due) {
+            let before = thread_cpu();
             self.look(&mut state);
-            let pause = (now.elapsed() * PAUSE_PER_COST).clamp(LEAST_PAUSE, MOST_PAUSE);
+            let pause = (thread_cpu().saturating_sub(before) * PAUSE_PER_COST).clamp(LEAST_PAUSE, MOST_PAUSE);
             state.due = Some(now + pause);
         }
         state.members.values().cloned().collect()

@@ -1,5 +1,6 @@
 //! Reading what is expensive less often.
 
+use crate::launch::companion::clock::thread_cpu;
 use std::time::{Duration, Instant};
 
 /// A reading waits this many times as long as the last one took: half a percent of a CPU at most.
@@ -20,8 +21,10 @@ impl Paced {
         if self.due.is_some_and(|due| began < due) {
             return None;
         }
+        let before = thread_cpu();
         let value = read();
-        let pause = began.elapsed().saturating_mul(PAUSE_PER_COST).min(MOST_PAUSE);
+        let cost = thread_cpu().saturating_sub(before);
+        let pause = cost.saturating_mul(PAUSE_PER_COST).min(MOST_PAUSE);
         self.due = Some(began + pause);
         value
     }
@@ -35,7 +38,8 @@ mod tests {
     fn a_cheap_reading_is_repeated_and_an_expensive_one_waits() {
         let mut paced = Paced::default();
         let slow = || {
-            std::thread::sleep(Duration::from_millis(20));
+            let begin = thread_cpu();
+            while thread_cpu() - begin < Duration::from_millis(20) {}
             Some(1)
         };
         assert_eq!(paced.read(slow), Some(1));
