@@ -118,7 +118,7 @@ where
         if skipped > 0 {
             let text = format!("{skipped} launches have no Python stack: taking it would have cost more than 2 %");
             let text_id = self.strings.text_id(text.into());
-            self.meta.notes.push(NoteRow { start_ns: None, text_id });
+            self.meta.notes.push(NoteRow { text_id, ..NoteRow::default() });
         }
     }
 

@@ -141,6 +141,7 @@ where
         let note = NoteRow {
             start_ns: Some(self.trace_ns(sys::realtime_ns())),
             text_id: self.strings.text_id(text.into()),
+            detail_id: None,
         };
         self.meta.notes.push(note);
         self.tick(now_ns);

@@ -1,15 +1,14 @@
 //! What is sampled beside the records: where the launcher's samplers come in. One function for each way in and out.
 
 use super::request::Request;
+use crate::analysis::cpu_stacks::{self, HostStacks};
+use crate::analysis::labels::Labels;
 use crate::cli::record;
-use crate::demangle::{Demangling, demangle};
 use crate::error::Result;
 use crate::report::nvprof::cpu::{Frame, Profile, Stack};
 use crate::report::nvprof::system::{DeviceSamples, Measure};
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
-use crate::trace::sink::Need;
-use hashbrown::HashMap;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use trace_format::tables;
@@ -87,82 +86,21 @@ pub fn system_samples(frames: &Frames, filter: &Filter) -> Result<Vec<DeviceSamp
     Ok(found.into_iter().map(samples).collect())
 }
 
-/// Stacks that were sampled of the application, and what they are made of. By name: a gpuprof without the sampler has no
-/// such tables.
-const CPU_TABLES: [&str; 3] = ["frame", "stack", "cpu_sample"];
-
-/// What has to be read for [`cpu_profile`].
-pub fn cpu_need() -> Need {
-    let known = tables::ALL.iter().filter(|table| CPU_TABLES.contains(&table.name));
-    Need::full(&known.copied().collect::<Vec<_>>())
-}
-
-/// The stacks that were sampled of process `pid` (`None`: of all), `hertz` times a second, from the traces of the run;
-/// `None`: there are no such tables.
+/// The stacks that were sampled of process `pid` (`None`: of all), `hertz` times a second, from the traces of the run.
 ///
 /// # Errors
 /// A part of a file that cannot be read.
-pub fn cpu_profile(frames: &Frames, filter: &Filter, hertz: u32, pid: Option<u32>) -> Result<Option<Profile>> {
-    let table = |name: &str| tables::ALL.iter().copied().find(|table| table.name == name);
-    let [Some(frame), Some(stack), Some(sample)] = CPU_TABLES.map(table) else { return Ok(None) };
-    let functions = frames.fold(
-        frame,
-        &["id", "name_id", "file_id"],
-        filter,
-        HashMap::new,
-        |found: &mut HashMap<(u32, u32), (u32, Option<u32>)>, batch| {
-            let [id, name, file] = ["id", "name_id", "file_id"].map(|column| batch.u32(column));
-            batch.for_each_row(|i| {
-                if let (Some(id), Some(name)) = (id.get(i), name.get(i)) {
-                    found.insert((batch.process, id), (name, file.get(i)));
-                }
-            });
-        },
-        |a, b| a.extend(b),
-    )?;
-    let callers = frames.fold(
-        stack,
-        &["id", "parent_id", "frame_id"],
-        filter,
-        HashMap::new,
-        |found: &mut HashMap<(u32, u32), (Option<u32>, u32)>, batch| {
-            let [id, parent, frame] = ["id", "parent_id", "frame_id"].map(|column| batch.u32(column));
-            batch.for_each_row(|i| {
-                if let (Some(id), Some(frame)) = (id.get(i), frame.get(i)) {
-                    found.insert((batch.process, id), (parent.get(i), frame));
-                }
-            });
-        },
-        |a, b| a.extend(b),
-    )?;
-    type Counts = BTreeMap<(u32, u32, u32), u64>;
-    let samples = frames.fold(
-        sample,
-        &["of_pid", "tid", "stack_id"],
-        filter,
-        Counts::new,
-        |found: &mut Counts, batch| {
-            let [of_pid, tid, stack] = ["of_pid", "tid", "stack_id"].map(|column| batch.u32(column));
-            batch.for_each_row(|i| {
-                if let Some(stack) = stack.get(i).filter(|_| pid.is_none() || of_pid.get(i) == pid) {
-                    *found.entry((batch.process, tid.get(i).unwrap_or(0), stack)).or_default() += 1;
-                }
-            });
-        },
-        |a, b| b.into_iter().for_each(|(key, count)| *a.entry(key).or_default() += count),
-    )?;
-    let text = |id: u32| demangle(frames.names.get(id), Demangling::On);
-    let stacks = samples.into_iter().map(|((process, tid, id), samples)| {
-        let mut names = Vec::new();
-        let mut at = Some(id);
-        // A stack names its caller's, which is a row before it: a longer way round than there are rows is damage.
-        while let Some((parent, frame)) = at.and_then(|id| callers.get(&(process, id))) {
-            let (name, file) = functions.get(&(process, *frame)).copied().unwrap_or_default();
-            names.push(Frame { name: text(name), library: file.map(text).unwrap_or_default() });
-            at = parent.filter(|_| names.len() <= callers.len());
-        }
-        names.reverse();
-        Stack { thread: u64::from(tid), frames: names, samples }
+pub fn cpu_profile(labels: &Labels, filter: &Filter, hertz: u32, pid: Option<u32>) -> Result<Profile> {
+    let known = HostStacks::read(labels.frames())?;
+    let mut path = Vec::new();
+    let samples = cpu_stacks::samples(labels.frames(), filter)?.into_iter();
+    let stacks = samples.filter(|(place, _)| pid.is_none_or(|pid| place.pid == pid)).map(|(place, sum)| {
+        known.path(place.process, place.stack, &mut path);
+        let frames = path.iter().map(|frame| Frame {
+            name: cpu_stacks::function_name(labels, *frame).to_owned(),
+            library: labels.text(frame.file).to_owned(),
+        });
+        Stack { thread: u64::from(place.tid), frames: frames.collect(), samples: sum.samples }
     });
-    Ok(Some(Profile { stacks: stacks.collect(), hertz }))
+    Ok(Profile { stacks: stacks.collect(), hertz })
 }

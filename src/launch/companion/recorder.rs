@@ -254,7 +254,7 @@ impl State {
 
     fn note(&mut self, start_ns: Option<i64>, text: &str) {
         let text_id = self.intern(text.as_bytes());
-        self.push(NoteRow { start_ns, text_id });
+        self.push(NoteRow { start_ns, text_id, ..NoteRow::default() });
     }
 
     fn intern(&mut self, name: &[u8]) -> u32 {
