@@ -285,8 +285,8 @@ fn dumps_hold_the_last_seconds_whole_while_threads_launch() {
     }
 }
 
-/// The dumps of a run of `flight`, by name without the beginning.
-fn dumps_of(commands: &[&str], rules: &str, more: &[(&str, &str)]) -> (Ended, Vec<(String, Segments)>) {
+/// The dumps of a run of `flight`, by name without the beginning; the files go with the machine.
+fn dumps_of(commands: &[&str], rules: &str, more: &[(&str, &str)]) -> (Ended, Vec<(String, Segments)>, Sim) {
     let sim = Sim::new("12.8");
     let mut run = ringed(sim.player("flight").args(commands), "60s").env("GPUPROF_DUMP_ON", rules);
     for (name, value) in more {
@@ -300,9 +300,7 @@ fn dumps_of(commands: &[&str], rules: &str, more: &[(&str, &str)]) -> (Ended, Ve
         (name.split_once(".dump-").unwrap().1.to_owned(), Segments::in_folder(&path))
     });
     let dumps = dumps.collect();
-    // Kept as long as the segments are open, for the folder goes with the machine.
-    std::mem::forget(sim);
-    (ended, dumps)
+    (ended, dumps, sim)
 }
 
 fn names(dumps: &[(String, Segments)]) -> Vec<&str> {
@@ -313,7 +311,7 @@ fn names(dumps: &[(String, Segments)]) -> Vec<&str> {
 fn a_slow_range_makes_a_dump_that_holds_it_and_others_do_not() {
     // On a busy machine some steps take several times as long, so what is slow is slower by far.
     let rule = "slow:step:10";
-    let (ended, dumps) =
+    let (ended, dumps, _sim) =
         dumps_of(&["steps=30,20", "other=900", "slow=900", "steps=5,20", "slow=900", "sleep=700"], rule, &[]);
     assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
     assert_eq!(names(&dumps), ["001-slow-step"], "once, for the ring has not gone round: {}", ended.stderr);
@@ -325,7 +323,7 @@ fn a_slow_range_makes_a_dump_that_holds_it_and_others_do_not() {
     assert!(slow.count() >= 2, "the slow step is in it, and the other range");
     // Too few before it; another range; not beyond the factor.
     for commands in [&["steps=9,5", "slow=500"][..], &["steps=20,30", "other=900"], &["steps=20,30", "slow=150"]] {
-        let (ended, dumps) = dumps_of(&[commands, &["sleep=700"]].concat(), rule, &[]);
+        let (ended, dumps, _sim) = dumps_of(&[commands, &["sleep=700"]].concat(), rule, &[]);
         assert_eq!(names(&dumps), [""; 0], "{commands:?}: {}", ended.stderr);
     }
 }
@@ -350,7 +348,7 @@ fn the_first_failed_call_makes_a_dump_whatever_is_collected() {
     ];
     in_parallel(all, 2, |(what, more)| {
         let commands = ["launch=100", "notready", "launch=10", "error", "launch=10", "error", "sleep=400"];
-        let (ended, dumps) = dumps_of(&commands, "error", more);
+        let (ended, dumps, _sim) = dumps_of(&commands, "error", more);
         assert_eq!(ended.code(), Some(0), "{what}: {}", ended.stderr);
         assert_eq!(names(&dumps), ["001-error"], "{what}: {}", ended.stderr);
         let (_, text) = dumps[0].1.notes().pop().unwrap();
@@ -362,12 +360,12 @@ fn the_first_failed_call_makes_a_dump_whatever_is_collected() {
         let kernels = dumps[0].1.kernels().len();
         assert_eq!(kernels > 0, what != "gate closed", "{what}: {kernels}");
     });
-    let (_, dumps) = dumps_of(&["launch=100", "notready", "sleep=400"], "error", &[]);
+    let (_, dumps, _sim) = dumps_of(&["launch=100", "notready", "sleep=400"], "error", &[]);
     assert_eq!(names(&dumps), [""; 0], "not ready is no error");
-    let (_, dumps) = dumps_of(&["launch=100", "driver_error", "sleep=600"], "error", &[]);
+    let (_, dumps, _sim) = dumps_of(&["launch=100", "driver_error", "sleep=600"], "error", &[]);
     assert_eq!(names(&dumps), ["001-error"]);
     assert!(dumps[0].1.notes()[0].1.contains("cuDeviceGet"), "{:?}", dumps[0].1.notes());
-    let (_, dumps) = dumps_of(&["launch=100", "error", "sleep=400"], "abort", &[]);
+    let (_, dumps, _sim) = dumps_of(&["launch=100", "error", "sleep=400"], "abort", &[]);
     assert_eq!(names(&dumps), [""; 0], "no rule, no dump");
 }
 
@@ -579,7 +577,7 @@ fn ranges_with_ever_new_names_take_no_more_memory_and_disk_the_longer_the_run() 
         );
         (ended.peak_rss_bytes, bytes)
     };
-    let (short, _) = run("100000");
+    let (short, _) = run("250000");
     let (long, bytes) = run("700000");
     assert!(long < short + (16 << 20), "{long} bytes against {short}");
     assert!(bytes <= 9 << 20, "{bytes}");

@@ -17,6 +17,9 @@ use crate::tables::{CLOCK, PROCESS, RANGE, SHAPE, STRING, ShapeRow, StringRow};
 
 /// Ids that were looked up last, by their lower bits: most rows refer to few.
 const RECENT: usize = 1 << 10;
+/// Strings at most, however short. Seven eighths of them are more than can be referred to again: the shim's names
+/// (98,304), the names of the shapes that it knows (22,000) and of calls (4,096).
+const MOST_STRINGS: usize = 160 << 10;
 /// What an entry costs beside its value.
 const ENTRY_BYTES: usize = 48;
 /// A row of `shape` in a file, about.
@@ -148,7 +151,7 @@ impl Lexicon {
         } else {
             self.learn_other(batch, rows);
         }
-        if self.bytes > self.limit_bytes {
+        if self.bytes > self.limit_bytes || self.strings.by_id.len() > MOST_STRINGS {
             self.forget();
         }
     }
@@ -185,7 +188,7 @@ impl Lexicon {
         let mut all: Vec<(bool, u32, bool, u32)> = strings.chain(shapes).collect();
         all.sort_unstable();
         for (_, _, is_shape, id) in all {
-            if self.bytes <= target {
+            if self.bytes <= target && self.strings.by_id.len() <= MOST_STRINGS / 8 * 7 {
                 return;
             }
             if is_shape {
