@@ -85,7 +85,8 @@ def watch(gpuprof, trace, arguments, on_terminal, seconds):
         if select.select([out], [], [], 0.2)[0]:
             seen = (seen + os.read(out, 1 << 16))[-(1 << 20) :]
     elapsed, used, memory = time.monotonic() - begin, cpu_seconds(child.pid) - before, rss_mib(child.pid)
-    child.terminate()
+    # Not asked to end: nobody reads its last words, and it would wait for that.
+    child.kill()
     child.wait()
     newest = None
     if not on_terminal:

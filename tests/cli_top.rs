@@ -65,7 +65,12 @@ fn write(path: &Path, work: &[Piece], close: bool, pid: u32) {
 fn the_last_seconds_of_a_finished_trace_are_exact() {
     let folder = TempFolder::new("top-finished");
     let path = folder.path().join("run.gpuprof");
-    let pieces = work(&mut Random(1), 20_000, BEGIN, BEGIN + 12 * S, 1);
+    // Frame after frame, each in no order and each reaching into the next.
+    let block = |b: i64| {
+        let from = BEGIN + b * 600 * MS;
+        work(&mut Random(1 + b as u64), 1_000, from, from + 900 * MS, 1 + 1_000 * b as u64)
+    };
+    let pieces: Vec<Piece> = (0..20).flat_map(block).collect();
     write(&path, &pieces, true, 4_242);
     let newest = pieces.iter().map(|w| w.end_ns).max().unwrap();
     for (window, length) in [("5s", 5 * S), ("1s", S), ("700ms", 700 * MS)] {

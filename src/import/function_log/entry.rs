@@ -85,8 +85,12 @@ pub fn read(line: &[u8], options: Options) -> Reading {
     let mut from = 0;
     for _ in 0..OPENINGS {
         let Some(at) = line[from..].iter().position(|&byte| byte == b'{') else { break };
-        if let Ok(object) = serde_json::from_slice::<Map<String, Value>>(&line[from + at..]) {
-            return of_object(&object, options);
+        let text = &line[from + at..];
+        if let Ok(object) = serde_json::from_slice::<Map<String, Value>>(text) {
+            return of_object(
+                &Fields { object: &object, text: std::str::from_utf8(text).unwrap_or_default() },
+                options,
+            );
         }
         from += at + 1;
     }
@@ -98,8 +102,46 @@ fn find(text: &[u8], word: &[u8]) -> Option<usize> {
     text.windows(word.len()).position(|window| window == word)
 }
 
-fn of_object(object: &Map<String, Value>, options: Options) -> Reading {
-    let function = FUNCTIONS.iter().find_map(|key| object.get(*key).and_then(Value::as_str));
+/// An object and the text it was read from.
+struct Fields<'a> {
+    object: &'a Map<String, Value>,
+    text: &'a str,
+}
+
+impl Fields<'_> {
+    fn get(&self, key: &str) -> Option<&Value> {
+        self.object.get(key)
+    }
+
+    /// The digits of a number, or of a text that is one, as they stand in the log: a double has too few for nanoseconds
+    /// since 1970.
+    fn digits(&self, key: &str) -> Option<String> {
+        let number = match self.get(key)? {
+            Value::Number(number) => number,
+            Value::String(text) => return Some(text.trim().to_owned()),
+            _ => return None,
+        };
+        let value = number.as_f64()?;
+        let quoted = format!("\"{key}\"");
+        let is_digit = |c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.' | 'e' | 'E');
+        let written = self.text.match_indices(&quoted).find_map(|(at, _)| {
+            let rest = self.text[at + quoted.len()..].trim_start().strip_prefix(':')?.trim_start();
+            let digits = &rest[..rest.find(|c| !is_digit(c)).unwrap_or(rest.len())];
+            // The same key may stand deeper inside, with another value.
+            let same = digits.parse::<f64>().is_ok_and(|read| (read - value).abs() <= value.abs() * 1e-12);
+            same.then(|| digits.to_owned())
+        });
+        Some(written.unwrap_or_else(|| number.to_string()))
+    }
+
+    /// The number under a key times ten to the power of `scale`.
+    fn number(&self, key: &str, scale: i32) -> Option<i64> {
+        scaled(self.digits(key)?.as_bytes(), scale).filter(|ns| *ns > i64::MIN && *ns < i64::MAX)
+    }
+}
+
+fn of_object(object: &Fields, options: Options) -> Reading {
+    let function = FUNCTIONS.iter().find_map(|key| object.get(key).and_then(Value::as_str));
     let length_ns = LENGTHS.iter().find_map(|key| length(object, key));
     let (Some(function), Some(length_ns)) = (function.filter(|name| !name.is_empty()), length_ns) else {
         return Reading::Other;
@@ -112,8 +154,8 @@ fn of_object(object: &Map<String, Value>, options: Options) -> Reading {
     };
     let Some((start_ns, end_ns)) = bounds else { return Reading::Undated };
     let pid =
-        ["pid", "process", "process_id"].iter().find_map(|key| u32::try_from(object.get(*key)?.as_u64()?).ok());
-    let thread = ["tid", "thread_id", "thread", "thread_name"].iter().find_map(|key| match object.get(*key)? {
+        ["pid", "process", "process_id"].iter().find_map(|key| u32::try_from(object.get(key)?.as_u64()?).ok());
+    let thread = ["tid", "thread_id", "thread", "thread_name"].iter().find_map(|key| match object.get(key)? {
         Value::Number(number) => Some(match number.as_u64().and_then(|n| u32::try_from(n).ok()) {
             Some(tid) => Thread::Number(tid),
             None => Thread::Named(number.to_string().into_bytes()),
@@ -126,40 +168,25 @@ fn of_object(object: &Map<String, Value>, options: Options) -> Reading {
 }
 
 /// A duration in nanoseconds: seconds unless the key says otherwise.
-fn length(object: &Map<String, Value>, key: &str) -> Option<i64> {
-    let in_unit = |value: &Value, scale: i32| number(value, scale).filter(|ns| *ns >= 0);
-    object
-        .get(key)
-        .and_then(|value| in_unit(value, 9))
-        .or_else(|| UNITS.iter().find_map(|(unit, scale)| in_unit(object.get(&format!("{key}{unit}"))?, *scale)))
+fn length(object: &Fields, key: &str) -> Option<i64> {
+    let in_unit = |(unit, scale): &(&str, i32)| object.number(&format!("{key}{unit}"), *scale);
+    object.number(key, 9).or_else(|| UNITS.iter().find_map(in_unit)).filter(|ns| *ns >= 0)
 }
 
 /// A moment in Unix nanoseconds.
-fn moment(object: &Map<String, Value>, key: &str, zone: Zone) -> Option<i64> {
+fn moment(object: &Fields, key: &str, zone: Zone) -> Option<i64> {
     match object.get(key) {
-        Some(Value::String(text)) => time::parse(text, zone).or_else(|| digits(text, unit_by_size(text)?)),
-        Some(value @ Value::Number(number)) => self::number(value, unit_by_size(&number.to_string())?),
-        _ => UNITS.iter().find_map(|(unit, scale)| number(object.get(&format!("{key}{unit}"))?, *scale)),
+        Some(value) => {
+            let date = value.as_str().and_then(|text| time::parse(text, zone));
+            date.or_else(|| object.number(key, unit_by_size(&object.digits(key)?)?))
+        }
+        None => UNITS.iter().find_map(|(unit, scale)| object.number(&format!("{key}{unit}"), *scale)),
     }
-}
-
-/// A number, or a text that is one, times ten to the power of `scale`. Numbers are printed by as few digits as tell
-/// them apart, which are the digits that stood in the log: nothing is rounded.
-fn number(value: &Value, scale: i32) -> Option<i64> {
-    match value {
-        Value::Number(number) => digits(&number.to_string(), scale),
-        Value::String(text) => digits(text, scale),
-        _ => None,
-    }
-}
-
-fn digits(text: &str, scale: i32) -> Option<i64> {
-    scaled(text.trim().as_bytes(), scale).filter(|ns| *ns > i64::MIN && *ns < i64::MAX)
 }
 
 /// Seconds, milliseconds, microseconds or nanoseconds since 1970: whichever lies between the years 1973 and 5138.
 fn unit_by_size(text: &str) -> Option<i32> {
-    let size: f64 = text.trim().parse().ok()?;
+    let size: f64 = text.parse().ok()?;
     match size.abs() {
         s if s < 1e11 => Some(9),
         ms if ms < 1e14 => Some(6),

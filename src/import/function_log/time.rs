@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn times_are_printed_as_they_are_read() {
-        for day in [-800_000i64, -1, 0, 59, 60, 11_016, 18_993, 19_000, 47_541] {
+        for day in [-100_000i64, -1, 0, 59, 60, 11_016, 18_993, 19_000, 47_541] {
             let unix_ns = (day * 86_400 + 12_345) * 1_000_000_000;
             let printed = text(unix_ns);
             let iso = printed.replace(" UTC", "Z");
