@@ -339,7 +339,7 @@ fn samplers_run_or_are_said_to_be_missing() {
     // Clocks and power come from the launcher, or from CUPTI where that takes no samples.
     let ended = bench.run("nvprof --system-profiling on app 2");
     succeeded(&ended);
-    check_frame(&ended.stderr.split("\n\n").next().unwrap_or_default(), "app 2");
+    check_frame(ended.stderr.split("\n\n").next().unwrap_or_default(), "app 2");
     let by_cupti = ended.log.lines().any(|line| line.ends_with(" enable 20"));
     assert_eq!(by_cupti, !help.contains("--sample <"), "{}", ended.log);
     let ended = bench.run("nvprof --cpu-profiling on app 2");
