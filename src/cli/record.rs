@@ -103,13 +103,6 @@ pub(super) fn parse(words: Vec<OsString>) -> Result<Args> {
     Args::from_arg_matches(&matches).map_err(failed)
 }
 
-/// Whether there is a flag of this name, `--` included.
-pub(super) fn knows(flag: &std::ffi::OsStr) -> bool {
-    let name = flag.to_str().and_then(|flag| flag.strip_prefix("--"));
-    let command = Args::augment_args(clap::Command::new("record"));
-    command.get_arguments().any(|argument| argument.get_long().is_some_and(|long| Some(long) == name))
-}
-
 /// What came of the attempt to run the program.
 pub(super) enum Launch {
     /// It ran.

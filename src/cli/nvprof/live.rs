@@ -8,11 +8,17 @@ use super::request::Request;
 use super::samplers;
 use super::scratch::Scratch;
 use super::watch::Watch;
-use crate::cli::record::outcome::{Outcome, Why};
+use crate::analysis::cpu_stacks;
+use crate::analysis::labels::Labels;
+use crate::cli::record::outcome::Why;
 use crate::cli::record::{self, Launch, Launched};
+use crate::demangle::Demangling;
 use crate::error::{Error, Result};
 use crate::launch::supervise::Ended;
 use crate::report::nvprof::messages::Message;
+use crate::report::nvprof::{Options, cpu};
+use crate::trace::frames::Frames;
+use crate::trace::select::Filter;
 use shim_config::Cause;
 use shim_config::seen::{self, SeenLine};
 use shim_config::template;
@@ -31,12 +37,11 @@ pub fn run(request: &Request) -> Result<Ended> {
         export::check(pattern, request.overwrite)?;
     }
     let mut scratch = Scratch::make()?;
-    let mut said = request.said.clone();
-    let arguments = arguments(request, scratch.path(), &mut said)?;
+    let arguments = arguments(request, scratch.path())?;
     let mut watch = None;
     let mut failed = None;
     let mut started = |pid: u32, list: &Path| {
-        let announced = said.iter().try_for_each(|line| log.remark(Some(pid), line));
+        let announced = request.said.iter().try_for_each(|line| log.remark(Some(pid), line));
         failed = announced.err();
         watch = Some(Watch::begin(request, Arc::clone(&log), list.to_owned(), Some(pid)));
     };
@@ -71,20 +76,13 @@ pub fn run(request: &Request) -> Result<Ended> {
 }
 
 /// The arguments with which `gpuprof record` would record this application into `folder`.
-fn arguments(request: &Request, folder: &Path, said: &mut Vec<String>) -> Result<record::Args> {
+fn arguments(request: &Request, folder: &Path) -> Result<record::Args> {
     let mut output = template::escape(folder.as_os_str().as_bytes());
     output.extend(b"/run");
     let mut words: Vec<OsString> = vec!["record".into(), "--output".into(), OsString::from_vec(output)];
     let flags = collecting::flags(request, Some(std::process::id()));
     words.extend(flags);
-    for (option, flags) in samplers::flags(request) {
-        if record::knows(&flags[0]) {
-            words.extend(flags);
-        } else {
-            let text = format!("The option --{option} has no effect: this gpuprof was built without that sampler.");
-            said.push(text);
-        }
-    }
+    words.extend(samplers::flags(request));
     words.push("--".into());
     words.extend(request.command.iter().cloned());
     record::parse(words)
@@ -93,6 +91,8 @@ fn arguments(request: &Request, folder: &Path, said: &mut Vec<String>) -> Result
 /// Prints everything, in nvprof's order.
 fn results(request: &Request, log: &Log, launched: &Launched) -> Result<()> {
     let outcome = launched.outcome();
+    // Samples of the devices and stacks of the CPU are in the launcher's own trace.
+    let launchers: Vec<PathBuf> = outcome.launcher.iter().map(|(path, _)| path.clone()).collect();
     let list = std::fs::read(&launched.place.seen).unwrap_or_default();
     let (processes, _) = seen::processes(&list);
     let with_cuda: Vec<&SeenLine> = processes.iter().filter(|line| line.cuda).collect();
@@ -103,8 +103,7 @@ fn results(request: &Request, log: &Log, launched: &Launched) -> Result<()> {
             true => command_of(request),
             false => joined(line.argv.iter().map(Vec::as_slice)),
         };
-        // Samples of the devices are in the launcher's own trace.
-        let beside: &[PathBuf] = if request.system { &outcome.traces } else { &[] };
+        let beside: &[PathBuf] = if request.system { &launchers } else { &[] };
         process(request, log, line, &command, beside, outcome.why.as_ref())?;
     }
     if printed.is_empty() {
@@ -115,7 +114,7 @@ fn results(request: &Request, log: &Log, launched: &Launched) -> Result<()> {
         log.say(Some(launched.ran.pid), &Message::ChildrenLeftOut)?;
     }
     if request.cpu.is_on {
-        cpu(request, log, launched, &outcome)?;
+        cpu_profile(request, log, launched, &launchers)?;
     }
     let pid = Some(launched.ran.pid);
     match launched.ran.ended {
@@ -165,18 +164,14 @@ fn explain(log: &Log, pid: Option<u32>, why: Option<&Why>) -> Result<()> {
     log.warn(pid, &format!("Nothing was recorded: {}: {}. What to do: {}.", why.whom, why.what, why.remedy))
 }
 
-fn cpu(request: &Request, log: &Log, launched: &Launched, outcome: &Outcome) -> Result<()> {
-    use crate::report::nvprof::{Options, cpu};
-    use crate::trace::frames::Frames;
-    use crate::trace::select::Filter;
-    let need = samplers::cpu_need();
-    if outcome.traces.is_empty() || need.tables.is_empty() {
+fn cpu_profile(request: &Request, log: &Log, launched: &Launched, launchers: &[PathBuf]) -> Result<()> {
+    if launchers.is_empty() {
         return Ok(());
     }
-    let frames = Frames::open(&outcome.traces, &need)?;
+    let frames = Frames::open(launchers, &cpu_stacks::need())?;
+    let labels = Labels::new(&frames, Demangling::On);
     let pid = Some(launched.ran.pid);
-    let profile = samplers::cpu_profile(&frames, &Filter::everything(), request.cpu.hertz, pid)?;
-    let Some(profile) = profile else { return Ok(()) };
+    let profile = samplers::cpu_profile(&labels, &Filter::everything(), request.cpu.hertz, pid)?;
     let options = Options { csv: request.csv, unit: request.unit, origin_ns: None };
     log.write(pid, |out| cpu::write(out, &profile, &request.cpu.layout, &options).map_err(|e| Error::output(&e)))
 }

@@ -3,7 +3,6 @@
 use super::request::Request;
 use crate::analysis::cpu_stacks::{self, HostStacks};
 use crate::analysis::labels::Labels;
-use crate::cli::record;
 use crate::error::Result;
 use crate::report::nvprof::cpu::{Frame, Profile, Stack};
 use crate::report::nvprof::system::{DeviceSamples, Measure};
@@ -13,25 +12,20 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use trace_format::tables;
 
-/// The launcher's flag for samples of the devices.
-const SAMPLE: &str = "--sample";
-
-/// Whether clocks, temperature, power and fans come from CUPTI itself, as nvprof's did: where the launcher takes no such
-/// samples.
+/// Whether clocks, temperature, power and fans come from CUPTI itself, as nvprof's did: where no launcher stands beside the
+/// processes.
 pub fn by_cupti(request: &Request) -> bool {
-    request.system && (request.everyone || !record::knows(SAMPLE.as_ref()))
+    request.system && request.everyone
 }
 
-/// The flags of `gpuprof record` that start the samplers which `request` asks for, each with the option that asks. A
-/// gpuprof without such a sampler does not know the flag, which is then said.
-pub fn flags(request: &Request) -> Vec<(&'static str, Vec<OsString>)> {
-    let mut flags = Vec::new();
+/// The flags of `gpuprof record` that start the samplers which `request` asks for.
+pub fn flags(request: &Request) -> Vec<OsString> {
+    let mut flags: Vec<OsString> = Vec::new();
     if request.system && !by_cupti(request) {
-        flags.push(("system-profiling", vec![SAMPLE.into(), "100ms".into()]));
+        flags.extend(["--sample".into(), "100ms".into()]);
     }
     if request.cpu.is_on {
-        let hertz = request.cpu.hertz.to_string();
-        flags.push(("cpu-profiling", vec!["--cpu-sampling".into(), hertz.into(), "--native".into()]));
+        flags.extend(["--cpu-sampling".into(), request.cpu.hertz.to_string().into(), "--native".into()]);
     }
     flags
 }
