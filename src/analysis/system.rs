@@ -70,7 +70,7 @@ pub struct Values {
 /// A part of a file that cannot be read.
 pub fn series(frames: &Frames, filter: &Filter) -> Result<Series> {
     let spans = filter.range_times(frames);
-    let mut series = frames.fold(
+    let found = frames.fold(
         &tables::SAMPLE,
         &["start_ns", "metric_id", "device", "value", "of_pid"],
         filter,
@@ -90,7 +90,7 @@ pub fn series(frames: &Frames, filter: &Filter) -> Result<Series> {
         },
         |a, b| b.into_iter().for_each(|(key, mut points)| a.entry(key).or_default().append(&mut points)),
     )?;
-    let named = std::mem::take(&mut series).into_iter().map(|((process, device, pid, metric), mut points)| {
+    let named = found.into_iter().map(|((process, device, pid, metric), mut points)| {
         points.sort_unstable_by(|a, b| a.at_ns.cmp(&b.at_ns).then(a.value.total_cmp(&b.value)));
         let text = frames.names.text(metric).into_owned();
         (Whose { process, device, pid, metric: (metrics::rank(&text), text) }, points)
