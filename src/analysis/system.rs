@@ -38,6 +38,9 @@ pub struct Point {
 /// Samples of one thing in order of time.
 pub type Series = BTreeMap<Whose, Vec<Point>>;
 
+/// Process, device, measured process and name of the metric, by their numbers.
+type Key = (u32, Option<u32>, Option<u32>, u32);
+
 /// What a series comes to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reduced {
@@ -75,7 +78,7 @@ pub fn series(frames: &Frames, filter: &Filter) -> Result<Series> {
         &["start_ns", "metric_id", "device", "value", "of_pid"],
         filter,
         BTreeMap::new,
-        |found: &mut BTreeMap<(u32, Option<u32>, Option<u32>, u32), Vec<Point>>, batch| {
+        |found: &mut BTreeMap<Key, Vec<Point>>, batch| {
             let (start, value) = (batch.i64("start_ns"), batch.f64("value"));
             let (metric, device, pid) = (batch.u32("metric_id"), batch.u32("device"), batch.u32("of_pid"));
             batch.for_each_row(|i| {
