@@ -38,6 +38,9 @@ pub struct Point {
 /// Samples of one thing in order of time.
 pub type Series = BTreeMap<Whose, Vec<Point>>;
 
+/// Process, device, measured process and name of the metric, by their numbers.
+type Key = (u32, Option<u32>, Option<u32>, u32);
+
 /// What a series comes to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reduced {
@@ -70,12 +73,12 @@ pub struct Values {
 /// A part of a file that cannot be read.
 pub fn series(frames: &Frames, filter: &Filter) -> Result<Series> {
     let spans = filter.range_times(frames);
-    let mut series = frames.fold(
+    let found = frames.fold(
         &tables::SAMPLE,
         &["start_ns", "metric_id", "device", "value", "of_pid"],
         filter,
         BTreeMap::new,
-        |found: &mut BTreeMap<(u32, Option<u32>, Option<u32>, u32), Vec<Point>>, batch| {
+        |found: &mut BTreeMap<Key, Vec<Point>>, batch| {
             let (start, value) = (batch.i64("start_ns"), batch.f64("value"));
             let (metric, device, pid) = (batch.u32("metric_id"), batch.u32("device"), batch.u32("of_pid"));
             batch.for_each_row(|i| {
@@ -90,7 +93,7 @@ pub fn series(frames: &Frames, filter: &Filter) -> Result<Series> {
         },
         |a, b| b.into_iter().for_each(|(key, mut points)| a.entry(key).or_default().append(&mut points)),
     )?;
-    let named = std::mem::take(&mut series).into_iter().map(|((process, device, pid, metric), mut points)| {
+    let named = found.into_iter().map(|((process, device, pid, metric), mut points)| {
         points.sort_unstable_by(|a, b| a.at_ns.cmp(&b.at_ns).then(a.value.total_cmp(&b.value)));
         let text = frames.names.text(metric).into_owned();
         (Whose { process, device, pid, metric: (metrics::rank(&text), text) }, points)

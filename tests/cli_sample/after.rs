@@ -96,8 +96,12 @@ fn values_beyond_32_bits_are_as_they_are() {
 
 /// A run with CUDA and samples in a folder of its own.
 fn recorded(sim: &Sim, options: &[&str]) -> Ended {
-    let script = format!("{} 10 && sleep 0.3", player("vector_add").display());
-    let ended = sim.program("sh").args(["-c", &script]).env("GPUPROF_NVML", player("fake_nvml"));
+    let player = player("vector_add");
+    recorded_script(sim, options, &format!("{} 10 && sleep 0.3", player.display()))
+}
+
+fn recorded_script(sim: &Sim, options: &[&str], script: &str) -> Ended {
+    let ended = sim.program("sh").args(["-c", script]).env("GPUPROF_NVML", player("fake_nvml"));
     let ended = ended.record(&[&["--sample", "20ms"], options].concat()).run();
     assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
     ended
@@ -163,7 +167,10 @@ fn one_file_has_the_launchers_beside_it() {
 #[test]
 fn samples_are_in_exports_queries_and_timelines() {
     let sim = Sim::new("12.8");
-    let ended = recorded(&sim, &["-o", "run"]);
+    // A timeline reaches from the first work to the last.
+    let player = player("vector_add");
+    let script = format!("{0} 10 && sleep 1 && {0} 10", player.display());
+    let ended = recorded_script(&sim, &["-o", "run"], &script);
     let folder = ended.folder();
     let taken = samples(&launcher(&ended));
     let rows: usize = taken.values().map(Vec::len).sum();

@@ -18,9 +18,9 @@ use std::time::{Duration, Instant};
 const LEAST_PAUSE: Duration = Duration::from_millis(200);
 /// …and no sooner than this many times as long as it took: on machines with thousands of processes it must not become
 /// a load of its own.
-const PAUSE_PER_COST: u32 = 500;
+const PAUSE_PER_COST: u32 = 200;
 /// But at least this often.
-const MOST_PAUSE: Duration = Duration::from_secs(2);
+const MOST_PAUSE: Duration = Duration::from_secs(1);
 
 /// One process of the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,10 +74,12 @@ impl Processes {
         let mut state = self.state.lock().unwrap_or_else(|e| e.into_inner());
         let now = Instant::now();
         if state.due.is_none_or(|due| now >= due) {
+            // The first look reads about every process there is, which none does again.
+            let is_first = state.due.is_none();
             let before = thread_cpu();
             self.look(&mut state);
-            let pause = (thread_cpu().saturating_sub(before) * PAUSE_PER_COST).clamp(LEAST_PAUSE, MOST_PAUSE);
-            state.due = Some(now + pause);
+            let cost = if is_first { Duration::ZERO } else { thread_cpu().saturating_sub(before) };
+            state.due = Some(now + (cost * PAUSE_PER_COST).clamp(LEAST_PAUSE, MOST_PAUSE));
         }
         state.members.values().cloned().collect()
     }

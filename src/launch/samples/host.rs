@@ -82,13 +82,13 @@ impl Host {
             self.put(into, name::host_memory_used_bytes, None, now_ns, bytes as f64);
         }
         let now_ns = into.now_ns();
-        if let Some(bytes) = procfs::network_bytes() {
-            if let Some((since_ns, before)) = self.network.replace((now_ns, bytes)) {
-                let names = [name::host_network_receive_bytes_per_s, name::host_network_send_bytes_per_s];
-                for (metric, rate) in names.into_iter().zip(rates(before, bytes, now_ns - since_ns)) {
-                    if let Some(rate) = rate {
-                        self.put(into, metric, None, since_ns, rate);
-                    }
+        if let Some(bytes) = procfs::network_bytes()
+            && let Some((since_ns, before)) = self.network.replace((now_ns, bytes))
+        {
+            let names = [name::host_network_receive_bytes_per_s, name::host_network_send_bytes_per_s];
+            for (metric, rate) in names.into_iter().zip(rates(before, bytes, now_ns - since_ns)) {
+                if let Some(rate) = rate {
+                    self.put(into, metric, None, since_ns, rate);
                 }
             }
         }
