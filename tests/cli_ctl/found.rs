@@ -36,6 +36,8 @@ fn of_sixty_four_processes_the_two_that_use_cuda_are_controllable() {
     let name = idle.file_name().expect("a name").to_str().expect("text").to_owned();
     let idles = || folder.list("uncontrollable").iter().filter(|row| row["Process"] == *name).count();
     until("the crowd", || idles() == 61);
+    // The device is known with the first records that CUPTI hands over.
+    until("the devices", || folder.list("processes").iter().all(|row| row["Devices"] == "0"));
     let list = folder.list("processes");
     let pids: Vec<&Value> = list.iter().map(|row| &row["Pid"]).collect();
     assert_eq!(pids, [players[1].pid(), players[0].pid()], "in the order of their ranks: {list:?}");
