@@ -204,7 +204,7 @@ impl State {
             Some(Values::U64(values)) => values.as_slice(),
             _ => &[],
         };
-        for i in 0..batch.rows {
+        for (i, &name) in names.iter().enumerate() {
             let Some((start_ns, length_ns)) = columns.get(i) else {
                 self.timeless += 1;
                 continue;
@@ -213,7 +213,7 @@ impl State {
                 self.timeless += 1;
                 continue;
             }
-            let is_launch = self.names.launches(names[i])
+            let is_launch = self.names.launches(name)
                 && correlations.get(i).is_none_or(|&correlation| self.queue.launch(correlation, start_ns));
             if let Some(bin) = self.bins.bin(self.bins.number(start_ns)) {
                 let failed =
