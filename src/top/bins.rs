@@ -124,7 +124,9 @@ impl Bin {
         let one = Kernels { count: 1, total_ns: ns, max_ns: ns };
         match self.kernels.entry((device, group)) {
             Entry::Occupied(mut known) => known.get_mut().add(one),
-            Entry::Vacant(place) if !full => drop(place.insert(one)),
+            Entry::Vacant(place) if !full => {
+                place.insert(one);
+            }
             Entry::Vacant(_) => self.kernels.entry((device, OTHERS)).or_default().add(one),
         }
     }

@@ -54,18 +54,24 @@ struct Meter {
     watch: Watch<State>,
     begun: Instant,
     longest_ns: i64,
+    window_ns: i64,
 }
 
 impl Meter {
     fn new(request: &Request, longest_ns: i64) -> Self {
-        Meter { watch: Watch::new(request.target.clone()), begun: Instant::now(), longest_ns }
+        Meter {
+            watch: Watch::new(request.target.clone()),
+            begun: Instant::now(),
+            longest_ns,
+            window_ns: request.window_ns,
+        }
     }
 
     /// Reads what is new.
     fn poll(&mut self) -> Result<()> {
-        let longest_ns = self.longest_ns;
+        let (longest_ns, window_ns) = (self.longest_ns, self.window_ns);
         // A file made to harm may bring a decoder to panic; that must not print into the screen.
-        guarded(|| self.watch.poll(|_| State::new(longest_ns)))
+        guarded(|| self.watch.poll(|_| State::new(longest_ns, window_ns)))
             .unwrap_or_else(|panic| Err(Error::new(format!("a trace cannot be read: {panic}"))))
     }
 

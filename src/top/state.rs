@@ -54,6 +54,10 @@ impl Growth {
 /// Sums of one recording: bounded by window, kernels and devices.
 pub struct State {
     keep: usize,
+    /// How far back a trace is read that is there already.
+    read_back_ns: i64,
+    /// What is older was not read.
+    unread_ns: i64,
     /// Sums by tenth of a second.
     pub bins: Bins,
     /// Its names.
@@ -85,14 +89,18 @@ pub struct State {
 }
 
 impl State {
-    /// Sums that answer for windows of up to `longest_window_ns`.
-    pub fn new(longest_window_ns: i64) -> Self {
-        State::with(usize::try_from(longest_window_ns / BIN_NS).unwrap_or(usize::MAX).clamp(2, 36_000) + 3)
+    /// Sums that answer for windows of up to `longest_window_ns`, once so much has come; of what is there already the
+    /// last `read_back_ns` are read.
+    pub fn new(longest_window_ns: i64, read_back_ns: i64) -> Self {
+        let keep = usize::try_from(longest_window_ns / BIN_NS).unwrap_or(usize::MAX).clamp(2, 36_000) + 3;
+        State::with(keep, read_back_ns)
     }
 
-    fn with(keep: usize) -> Self {
+    fn with(keep: usize, read_back_ns: i64) -> Self {
         State {
             keep,
+            read_back_ns,
+            unread_ns: i64::MIN,
             bins: Bins::new(0, keep),
             names: Names::default(),
             queue: Queue::default(),
@@ -196,7 +204,7 @@ impl State {
             Some(Values::U64(values)) => values.as_slice(),
             _ => &[],
         };
-        for i in 0..batch.rows {
+        for (i, &name) in names.iter().enumerate() {
             let Some((start_ns, length_ns)) = columns.get(i) else {
                 self.timeless += 1;
                 continue;
@@ -205,7 +213,7 @@ impl State {
                 self.timeless += 1;
                 continue;
             }
-            let is_launch = self.names.launches(names[i])
+            let is_launch = self.names.launches(name)
                 && correlations.get(i).is_none_or(|&correlation| self.queue.launch(correlation, start_ns));
             if let Some(bin) = self.bins.bin(self.bins.number(start_ns)) {
                 let failed =
@@ -276,10 +284,11 @@ impl State {
 
 impl Listener for State {
     fn begin(&mut self, oldest_ns: Option<i64>, newest_ns: Option<i64>) {
-        *self = State::with(self.keep);
+        *self = State::with(self.keep, self.read_back_ns);
         // A window that ends with the newest record then begins with a bin.
         self.bins = Bins::new(newest_ns.unwrap_or(0), self.keep);
-        (self.oldest_ns, self.newest_ns) = (oldest_ns, newest_ns);
+        self.unread_ns = newest_ns.map_or(i64::MIN, |newest| newest.saturating_sub(self.read_back_ns));
+        (self.oldest_ns, self.newest_ns) = (oldest_ns.map(|oldest| oldest.max(self.unread_ns)), newest_ns);
     }
 
     fn process(&mut self, process: &Value) {
@@ -292,11 +301,14 @@ impl Listener for State {
             if let (Some(from_ns), Some(to_ns)) = (frame.min_start_ns, frame.max_end_ns)
                 && self.is_possible(to_ns)
             {
-                self.oldest_ns = self.oldest_ns.into_iter().chain([from_ns]).min();
+                self.oldest_ns = self.oldest_ns.into_iter().chain([from_ns.max(self.unread_ns)]).min();
                 self.newest_ns = self.newest_ns.max(Some(to_ns));
             }
             let kept_ns = self.keep as i64 * BIN_NS;
-            let too_old = frame.max_end_ns.zip(self.newest_ns).is_some_and(|(end, now)| end < now - kept_ns);
+            let too_old = frame
+                .max_end_ns
+                .zip(self.newest_ns)
+                .is_some_and(|(end, now)| end < (now - kept_ns).max(self.unread_ns));
             if too_old {
                 return None;
             }
