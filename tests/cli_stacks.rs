@@ -321,7 +321,7 @@ fn a_program_that_is_debugged_is_left_alone_and_that_is_said() {
     let script = "import ctypes, os, time\npid = os.fork()\nif pid == 0:\n  end = time.time() + 30\n  while \
                   time.time() < end and not os.path.exists('over'):\n    sum(range(10000))\n  os._exit(0)\nptrace \
                   = ctypes.CDLL(None).ptrace\nptrace.argtypes = [ctypes.c_long] * 4\nassert ptrace(0x4206, pid, 0, \
-                  0) == 0\ntime.sleep(0.8)\nopen('over', 'w')\nprint(os.waitpid(pid, 0)[1])\n";
+                  0) == 0\ntime.sleep(5)\nopen('over', 'w')\nprint(os.waitpid(pid, 0)[1])\n";
     let file = folder.argument("debugger.py", script.as_bytes());
     let answer = record(&folder, &["--native"], &["python3", &file]);
     assert_eq!((answer.status, answer.stdout.as_str()), (0, "0\n"), "{}", answer.stderr);

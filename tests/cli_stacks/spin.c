@@ -12,13 +12,13 @@ static double used(void) {
 
 __attribute__((noinline)) unsigned long hot_function(unsigned long n) {
     unsigned long x = n;
-    for (unsigned long i = 0; i < 200000; i++) x = x * 6364136223846793005ul + i;
+    for (unsigned long i = 0; i < 4000000; i++) x = x * 6364136223846793005ul + i;
     return x;
 }
 
 __attribute__((noinline)) unsigned long cool_function(unsigned long n) {
     unsigned long x = n;
-    for (unsigned long i = 0; i < 200000; i++) x = (x ^ i) * 2862933555777941757ul;
+    for (unsigned long i = 0; i < 4000000; i++) x = (x ^ i) * 2862933555777941757ul;
     return x;
 }
 

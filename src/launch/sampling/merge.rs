@@ -76,7 +76,11 @@ fn is_pythons(frame: &Frame) -> bool {
 /// What the C library does before `main` and before a thread's own function says nothing.
 fn without_start(native: Vec<Frame>) -> Vec<Frame> {
     let start = ["_start", "__libc_start", "clone", "__clone", "start_thread", "thread_start"];
-    let is_start = |frame: &&Frame| start.iter().any(|name| frame.name.starts_with(name));
+    let of_libc = |frame: &Frame| {
+        let file = frame.file.rsplit('/').next().unwrap_or_default();
+        ["libc.so", "libc-", "libpthread", "ld-linux"].iter().any(|name| file.starts_with(name))
+    };
+    let is_start = |frame: &&Frame| of_libc(frame) || start.iter().any(|name| frame.name.starts_with(name));
     let first = native.iter().take_while(is_start).count();
     // Unless it is all there is.
     let first = if first == native.len() { 0 } else { first };
@@ -127,8 +131,8 @@ mod tests {
 
     #[test]
     fn without_python_the_stack_begins_with_the_program() {
-        assert_eq!(names(&merge(Vec::new(), native("_start __libc_start_call_main main hot"))), "main hot");
-        assert_eq!(names(&merge(Vec::new(), native("clone3 start_thread worker"))), "worker");
+        assert_eq!(names(&merge(Vec::new(), native("_start libc.so.6+0x27000 main@a hot@a"))), "main hot");
+        assert_eq!(names(&merge(Vec::new(), native("clone3 start_thread worker@a"))), "worker");
         assert_eq!(names(&merge(Vec::new(), native("_start"))), "_start");
     }
 }

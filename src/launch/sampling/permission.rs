@@ -29,7 +29,8 @@ pub fn check(pid: u32) -> Result<(), String> {
 fn reason(pid: u32, error: &io::Error) -> String {
     let own = threads::status(std::process::id(), "Uid").and_then(|line| effective(&line));
     let theirs = threads::status(pid, "Uid").and_then(|line| effective(&line));
-    let owner = fs::metadata(format!("/proc/{pid}")).ok().map(|m| m.uid());
+    // The folder itself keeps its owner; what is in it is root's once the process is unreadable.
+    let owner = fs::metadata(format!("/proc/{pid}/environ")).ok().map(|m| m.uid());
     explain(error.raw_os_error(), own, theirs, owner, scope())
 }
 

@@ -15,6 +15,8 @@ use trace_format::tables::{CpuSampleRow, FrameRow, StackRow, ThreadRow};
 const REFUSED: Duration = Duration::from_secs(1);
 /// Threads of our own inside the program: the collector's.
 const OWN_THREADS: &str = "gpuprof-";
+/// How long a name in Python is waited for.
+const NAMING: Duration = Duration::from_secs(2);
 /// A share of missed samples that is worth a line.
 const WORTH_SAYING_PERCENT: u64 = 2;
 
@@ -49,8 +51,16 @@ struct Target {
     refused_until: Option<Instant>,
     /// Nobody may stop its threads.
     unstoppable: bool,
-    /// Threads whose names are written.
-    named: HashSet<u32>,
+    named: HashMap<u32, Naming>,
+}
+
+/// How far a thread's name has come. Python gives its names after a thread has begun, and they tell more than the
+/// system's.
+enum Naming {
+    /// The name in Python is waited for since then; this is the system's.
+    Waiting(Instant, String),
+    /// It is written.
+    Done,
 }
 
 impl CpuSampler {
@@ -65,17 +75,16 @@ impl CpuSampler {
         }
     }
 
-    fn write(&mut self, pid: u32, samples: Vec<ThreadSample>, new: &mut HashSet<u32>, into: &Recorder) {
+    fn write(&mut self, pid: u32, samples: Vec<ThreadSample>, named: &mut HashMap<u32, Naming>, into: &Recorder) {
         let start_ns = into.now_ns();
         let weight_ns = self.options.interval_ns();
         let mut rows = Vec::with_capacity(samples.len());
         for sample in samples {
-            if sample.tid != 0 && new.insert(sample.tid) {
-                let name = sample.name.or_else(|| threads::name(pid, sample.tid)).unwrap_or_default();
-                let name_id = into.name(name.as_bytes());
-                if name_id != 0 {
-                    into.push(ThreadRow { tid: sample.tid, name_id });
-                }
+            if sample.tid != 0 {
+                let naming = named.entry(sample.tid).or_insert_with(|| {
+                    Naming::Waiting(Instant::now(), threads::name(pid, sample.tid).unwrap_or_default())
+                });
+                naming.learn(sample.tid, sample.name, into);
             }
             let Some(stack_id) = self.table.stack(&sample.frames, &mut Rows(into)) else {
                 self.counts.failed += 1;
@@ -117,7 +126,13 @@ impl Sampler for CpuSampler {
         stop::settle();
         let members = processes.members();
         let living: HashSet<(u32, u64)> = members.iter().map(|m| (m.pid, m.start_ticks)).collect();
-        self.targets.retain(|key, _| living.contains(key));
+        self.targets.retain(|key, target| {
+            let lives = living.contains(key);
+            if !lives {
+                target.name_all(into);
+            }
+            lives
+        });
         for member in members {
             let key = (member.pid, member.start_ticks);
             let mut target = self.targets.remove(&key).unwrap_or_else(|| Target::new(&member, &self.options));
@@ -133,6 +148,7 @@ impl Sampler for CpuSampler {
         // Threads that were asked to stop and did not in time are let go before this thread ends, if they have stopped;
         // if not, its end does it.
         stop::settle();
+        self.targets.values_mut().for_each(|target| target.name_all(into));
         let Counts { taken, failed, pythons } = self.counts;
         let rate = self.options.rate_hz;
         into.note(
@@ -154,7 +170,36 @@ impl Sampler for CpuSampler {
     }
 }
 
+impl Naming {
+    /// Takes note of the name in Python, if it is known now.
+    fn learn(&mut self, tid: u32, python: Option<String>, into: &Recorder) {
+        let Naming::Waiting(since, system) = self else { return };
+        match python {
+            Some(name) => write_name(tid, &name, into),
+            None if since.elapsed() >= NAMING => write_name(tid, system, into),
+            None => return,
+        }
+        *self = Naming::Done;
+    }
+}
+
+fn write_name(tid: u32, name: &str, into: &Recorder) {
+    let name_id = into.name(name.as_bytes());
+    if name_id != 0 {
+        into.push(ThreadRow { tid, name_id });
+    }
+}
+
 impl Target {
+    /// Writes the names that are still waited for: nothing more will come.
+    fn name_all(&mut self, into: &Recorder) {
+        for (tid, naming) in std::mem::take(&mut self.named) {
+            if let Naming::Waiting(_, system) = naming {
+                write_name(tid, &system, into);
+            }
+        }
+    }
+
     fn new(member: &Member, options: &Options) -> Target {
         Target {
             pid: member.pid,
@@ -164,7 +209,7 @@ impl Target {
             native: options.native.then(|| NativeProcess::new(member.pid)),
             refused_until: None,
             unstoppable: false,
-            named: HashSet::new(),
+            named: HashMap::new(),
         }
     }
 
