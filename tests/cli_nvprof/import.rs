@@ -122,7 +122,13 @@ fn samples_of_the_devices_are_summed_below_the_table() {
     for i in 0..5i64 {
         for (name, value) in metrics {
             let metric_id = writer.string(name);
-            rows.push(SampleRow { start_ns: i * 1_000, metric_id, device: Some(0), value: value + i as f64 });
+            rows.push(SampleRow {
+                of_pid: None,
+                start_ns: i * 1_000,
+                metric_id,
+                device: Some(0),
+                value: value + i as f64,
+            });
         }
     }
     writer.define();

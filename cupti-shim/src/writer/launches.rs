@@ -63,7 +63,7 @@ where
             return;
         }
         // Names were interned before the frames that have them were handed over.
-        self.strings.drain();
+        self.drain_names();
         let Launches { frames, stacks, rows } = &mut self.launches;
         let definitions =
             [(!frames.is_empty()).then(|| frames.take()), (!stacks.is_empty()).then(|| stacks.take())];
