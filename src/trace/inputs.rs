@@ -62,7 +62,8 @@ pub fn look(paths: &[PathBuf]) -> Result<Inputs> {
     }
     dumps.sort();
     dumps.dedup();
-    if files.is_empty() {
+    // A run's list of processes lies there in any case.
+    if !files.iter().any(|file| file.path.extension().is_some_and(|e| e == "gpuprof")) {
         for dump in std::mem::take(&mut dumps) {
             walk(&dump, 1, &mut files, &mut Vec::new())?;
         }
