@@ -135,7 +135,9 @@ mod tests {
         assert!((1..=many).all(|c| queue.work(work(c)).is_some()));
         assert!((many + 1..3_000_000).all(|c| queue.launch(c, 0)));
         assert_eq!(queue.launches.len(), MOST_LAUNCHES);
-        (0..200_000).for_each(|c| drop(queue.work(work(10_000_000 + c))));
+        for c in 0..200_000 {
+            let _ = queue.work(work(10_000_000 + c));
+        }
         assert_eq!(queue.waiting.len(), MOST_WAITING);
     }
 }

@@ -178,9 +178,13 @@ mod tests {
         assert_eq!(screen.key(KeyEvent::new(KeyCode::Char('z'), KeyModifiers::CONTROL)), Some(Wish::Suspend));
         assert_eq!(press(&mut screen, KeyCode::Char('+')), Some(Wish::Measure));
         assert_eq!(screen.window_ns, 10_000_000_000);
-        (0..20).for_each(|_| drop(press(&mut screen, KeyCode::Char('+'))));
+        for _ in 0..20 {
+            let _ = press(&mut screen, KeyCode::Char('+'));
+        }
         assert_eq!(screen.window_ns, 120_000_000_000, "no further than what is kept");
-        (0..20).for_each(|_| drop(press(&mut screen, KeyCode::Char('-'))));
+        for _ in 0..20 {
+            let _ = press(&mut screen, KeyCode::Char('-'));
+        }
         assert_eq!(screen.window_ns, 1_000_000_000);
         assert_eq!(press(&mut screen, KeyCode::Char('-')), None);
         press(&mut screen, KeyCode::Char('p'));
