@@ -179,7 +179,7 @@ fn the_program_ends_as_it_would_alone() {
         .run();
     assert_eq!((ended.signal(), ended.stdout.as_str()), (Some(9), "out\n"), "{}", ended.stderr);
     assert!(ended.stderr.starts_with("err\n"), "{}", ended.stderr);
-    assert!(TraceReader::open(&launcher(&ended)).unwrap().is_closed());
+    assert!(TraceReader::open(launcher(&ended)).unwrap().is_closed());
     // What never ran leaves nothing.
     let ended = sim.program("/nowhere/program").record(&EVERY_20_MS).run();
     assert_eq!(ended.code(), Some(127), "{}", ended.stderr);
