@@ -91,15 +91,15 @@ mod tests {
         let theirs = theirs as extern "C" fn(c_int) as usize;
         // SAFETY: a signal that nobody else uses here.
         unsafe { libc::signal(number, theirs) };
-        install(number);
+        install(number as u8);
         assert_eq!(handler(number), theirs);
         // SAFETY: as above.
         unsafe { libc::signal(number, libc::SIG_IGN) };
-        install(number);
+        install(number as u8);
         assert_eq!(handler(number), libc::SIG_IGN);
         // SAFETY: as above.
         unsafe { libc::signal(number, libc::SIG_DFL) };
-        install(number);
+        install(number as u8);
         assert_eq!(handler(number), on_signal as extern "C" fn(c_int) as usize);
         // SAFETY: as above.
         unsafe { libc::signal(number, libc::SIG_DFL) };

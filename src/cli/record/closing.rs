@@ -238,12 +238,13 @@ mod tests {
             launcher: launcher.clone(),
             ..Outcome::default()
         };
-        let [what, place_line, next] = lines(&outcome, &place(None));
+        let [what, place_line, next] = &lines(&outcome, &place(None))[..] else { panic!("not three lines") };
         assert_eq!(what, "recorded 1 process: 2 kernels; nothing lost; 1,200 samples");
         assert_eq!(place_line, "written to /x/a.gpuprof and 1 more (0 bytes)");
         assert_eq!(next, "next: gpuprof report /x/a.gpuprof /x/a.launcher.gpuprof");
         let why = Why { whom: "sleep".into(), what: "used no CUDA".into(), remedy: "use it".into() };
-        let [what, _, next] = lines(&Outcome { why: Some(why), launcher, ..Outcome::default() }, &place(Some("r")));
+        let outcome = Outcome { why: Some(why), launcher, ..Outcome::default() };
+        let [what, _, next] = &lines(&outcome, &place(Some("r")))[..] else { panic!("not three lines") };
         assert_eq!(what, "nothing was recorded but 1,200 samples: sleep: used no CUDA");
         assert_eq!(next, "next: gpuprof report --view system r");
     }
