@@ -236,9 +236,12 @@ mod tests {
     use trace_format::tables;
 
     #[test]
-    fn every_table_of_activity_is_kept() {
+    fn every_table_of_activity_is_kept_or_known_to_be_lost() {
+        // Such databases have no place for stacks.
+        let lost = ["frame", "stack", "cpu_sample", "launch_stack"];
         for table in tables::ALL.iter().filter(|t| matches!(t.role, Role::Activity | Role::Defining)) {
-            assert!(KEEPS.iter().any(|keeps| keeps.table == table.name), "{}", table.name);
+            let kept = KEEPS.iter().any(|keeps| keeps.table == table.name);
+            assert!(kept != lost.contains(&table.name), "{}", table.name);
         }
     }
 
