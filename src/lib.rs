@@ -16,7 +16,8 @@
 //!    reports ([`report::VIEWS`]), which [`render`] writes as text, CSV, TSV, JSON or Markdown.
 //!    [`export`] writes all rows for other tools, one format per file, in one order of time
 //!    ([`trace::ordered`]); [`timeline`] draws them as a page, from a server or as a picture; [`query`] answers SQL.
-//! 5. **Watching.** [`live`] follows traces that are still written, [`top`] shows their last seconds.
+//! 5. **Watching.** [`live`] follows traces that are still written, [`top`] shows their last seconds; [`control`] finds
+//!    processes that record and tells them what to do.
 //! 6. **Asking.** [`cli`] has one file per subcommand; only `main` exits.
 //!
 //! Times are integer nanoseconds from the file to the last digit printed. Whatever is partial is said: readers

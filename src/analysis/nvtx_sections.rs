@@ -10,7 +10,7 @@ use crate::cupti::operation;
 use crate::error::Result;
 use crate::trace::select::{Filter, Spans};
 use crate::trace::sink::valid_duration;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;
 use trace_format::tables;
 
@@ -116,6 +116,8 @@ pub fn sections(labels: &Labels, filter: &Filter, most: usize) -> Result<Section
     for ((process, tid, domain, name), mut ranges) in ranges {
         ranges.spans.unite();
         let (mut gpu, mut api) = (ByName::default(), ByName::default());
+        // A driver call inside a runtime call has its id, and launched nothing more.
+        let mut seen = HashSet::new();
         for &(from, to) in ranges.spans.as_slice() {
             // Calls are in order of their start, so those inside a span stand together.
             let first = calls.partition_point(|c| c.start_ns < from);
@@ -124,6 +126,9 @@ pub fn sections(labels: &Labels, filter: &Filter, most: usize) -> Result<Section
                     continue;
                 }
                 api.add(labels.api(call.name), call.duration_ns);
+                if !seen.insert(call.correlation) {
+                    continue;
+                }
                 for activity in launched.get(&(process, call.correlation)).into_iter().flatten() {
                     gpu.add(activity_name(labels, &activity.what), activity.duration_ns);
                 }

@@ -45,6 +45,29 @@ No API activities were profiled in this range.
 }
 
 #[test]
+fn work_counts_once_however_many_calls_have_its_id() {
+    let folder = TempFolder::new("cli-nvtx-nested");
+    let mut story = Story::empty().with_kernel(Name::plain("kern"), 5_000_000, 30_000);
+    let call = |function, start, end| Call { function, start, end, tid: THREAD, correlation: 1 };
+    story.calls.push(call(LAUNCH, 4_000_000, 4_010_000));
+    story.calls.push(call(DRIVER_LAUNCH, 4_001_000, 4_009_000));
+    let step = NvtxRange {
+        name: "step".into(),
+        domain: None,
+        start: 3_000_000,
+        end: Some(8_000_000),
+        style: 0,
+        tid: THREAD,
+    };
+    story.ranges = vec![step];
+    let text = gpuprof(&["report", &folder.argument("t", &native(&story))]).stdout;
+    let (_, section) = text.split_once("NVTX result").expect("a section");
+    let kernel = section.lines().find(|line| line.ends_with("kern")).expect("a kernel");
+    assert_eq!(kernel, " GPU activities:  100.00%  30.000us         1  30.000us  30.000us  30.000us  kern");
+    assert!(section.contains("cudaLaunchKernel") && section.contains("cuLaunchKernel"), "{section}");
+}
+
+#[test]
 fn more_than_fifty_ranges_are_left_out_unless_asked_for() {
     let folder = TempFolder::new("cli-many-ranges");
     let mut story = Story::sample(3);
