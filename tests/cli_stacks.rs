@@ -74,13 +74,14 @@ impl Trace {
         }
     }
 
-    /// Names of a sample's functions, outermost first.
+    /// Names of a sample's functions, outermost first, without the classes that newer Pythons tell.
     fn names(&self, sample: &CpuSampleRow) -> Vec<&str> {
         let mut names = Vec::new();
         let mut at = Some(sample.stack_id);
         while let Some(id) = at {
             let stack = &self.stacks[&id];
-            names.push(self.strings[&self.frames[&stack.frame_id].name_id].as_str());
+            let name = self.strings[&self.frames[&stack.frame_id].name_id].as_str();
+            names.push(name.rsplit('.').next().unwrap_or(name));
             at = stack.parent_id;
         }
         names.reverse();
@@ -254,14 +255,19 @@ fn native_frames_stand_inside_the_python_frames_that_called_them() {
     record(&folder, &["--native"], &["python3", &file]);
     let trace = Trace::of(&folder);
     assert!(trace.samples.len() > 20, "{:?}", trace.notes);
-    let mixed = trace.samples.iter().filter(|sample| {
-        let names = trace.names(sample);
+    // On a busy machine a thread cannot always be stopped in time; such samples have Python's frames alone.
+    let native: Vec<Vec<&str>> = trace
+        .samples
+        .iter()
+        .filter(|sample| trace.frames[&trace.stacks[&sample.stack_id].frame_id].kind == 1)
+        .map(|sample| trace.names(sample))
+        .filter(|names| names.iter().any(|name| name.contains("sha256") || name.contains("SHA256")))
+        .collect();
+    assert!(native.len() > 20, "{} of {}", native.len(), trace.samples.len());
+    for names in &native {
         let python = names.iter().position(|name| *name == "digest");
-        let innermost = trace.frames[&trace.stacks[&sample.stack_id].frame_id].kind;
-        python.is_some() && innermost == 1 && names[0] == "<module>"
-    });
-    let mixed = mixed.count();
-    assert!(mixed * 2 > trace.samples.len(), "{mixed} of {}", trace.samples.len());
+        assert!(names[0] == "<module>" && python.is_some_and(|at| at + 1 < names.len()), "{names:?}");
+    }
 }
 
 #[test]
@@ -364,4 +370,34 @@ fn without_permission_it_is_said_what_is_missing_and_the_program_runs_on() {
         assert!(answer.stderr.contains("cap_sys_ptrace"), "{}", answer.stderr);
     }
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn no_sum_of_stacks_wraps_at_32_bits() {
+    use common::build::{Name, Native, NativeWriter, Story};
+    use trace_format::tables::LaunchStackRow;
+    const S: i64 = 1_000_000_000;
+    let story = (0..3).fold(Story::empty(), |story, i| story.with_kernel(Name::plain("kern"), i * 6 * S, 5 * S));
+    let mut file = Vec::new();
+    let mut writer = NativeWriter::begin(&mut file, &story, Native::default());
+    let (name_id, file_id) = (writer.string(b"train"), writer.string(b"train.py"));
+    writer.define();
+    writer.rows(vec![FrameRow { id: 1, name_id, file_id: Some(file_id), line: Some(7), kind: 0 }]);
+    writer.rows(vec![StackRow { id: 1, parent_id: None, frame_id: 1 }]);
+    let sample = |i| CpuSampleRow { start_ns: i * S, of_pid: 1, tid: 1, stack_id: 1, weight_ns: 5 * S, flags: 1 };
+    writer.rows((0..3).map(sample).collect());
+    writer.rows((1..4).map(|correlation| LaunchStackRow { correlation, stack_id: 1 }).collect());
+    writer.kernels(&story.kernels);
+    writer.rest(&story);
+    writer.close();
+    drop(writer);
+    let folder = TempFolder::new("stacks-large");
+    let trace = folder.argument("large.gpuprof", &file);
+    for view in ["cpu_lines", "python_lines"] {
+        let rows = rows(&[&trace, "--view", view]);
+        let own: i64 = rows.iter().filter_map(|row| row["Own Time (ns)"].as_i64()).sum();
+        assert_eq!(own, 15 * S, "{view}: {rows:?}");
+    }
+    let table = gpuprof(&["report", &trace, "--view", "cprofile"]).stdout;
+    assert!(table.lines().any(|line| line.contains("15.000") && line.contains("train.py")), "{table}");
 }

@@ -396,6 +396,10 @@ const LARGE: &[(&str, &str, f64)] = &[
     ("um_sum", "GPU Page Faults", 6e9),
     ("um_total_sum", "Total HtoD Migration Size (MB)", 10_000.0),
     ("um_cpu_page_faults_sum", "CPU Page Faults", 3.0),
+    // This recording has no stacks; `tests/cli_stacks.rs` has large ones.
+    ("cprofile", "tottime (ns)", 0.0),
+    ("cpu_lines", "Own Time (ns)", 0.0),
+    ("python_lines", "Own Time (ns)", 35e9),
     // This recording has none; `tests/cli_sample.rs` has large ones.
     ("system", "Samples", 0.0),
 ];

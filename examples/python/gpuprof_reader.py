@@ -58,10 +58,14 @@ NUMBERS = {
     42: "clock",
     43: "note",
     44: "sample",
+    8: "frame",
+    9: "stack",
+    31: "cpu_sample",
+    32: "launch_stack",
     60: "index",
     61: "closed",
 }
-DEFINITIONS = {"string", "shape", "device", "context", "stream", "thread"}
+DEFINITIONS = {"string", "shape", "device", "context", "stream", "thread", "frame", "stack"}
 COLUMNS = {
     "string": "id:u32:id bytes:bytes:",
     "shape": "id:u32:id name_id:u32:string grid_x:i64:count grid_y:i64:count grid_z:i64:count block_x:i64:count block_y:i64:count block_z:i64:count cluster_x:i64:count cluster_y:i64:count cluster_z:i64:count registers:i64:count static_smem_bytes:i64:bytes dynamic_smem_bytes:i64:bytes local_mem_per_thread_bytes:i64:bytes local_mem_total_bytes:i64:bytes demangled_id:u32:string base_id:u32:string",
@@ -87,8 +91,12 @@ COLUMNS = {
     "capture": "start_ns:i64:ns end_ns:i64:ns first_correlation:u64:id last_correlation:u64:id starts:i64:count stops:i64:count excluded_rows:i64:count",
     "loss": "start_ns:i64:ns end_ns:i64:ns rows:i64:count cause:u32:code detail_id:u32:string",
     "clock": "trace_ns:i64:ns unix_ns:i64:ns monotonic_ns:i64:ns provisional:bool:",
-    "note": "start_ns:i64:ns text_id:u32:string",
-    "sample": "start_ns:i64:ns metric_id:u32:string device:u32:id value:f64:",
+    "note": "start_ns:i64:ns text_id:u32:string detail_id:u32:string",
+    "sample": "start_ns:i64:ns metric_id:u32:string device:u32:id value:f64: of_pid:u32:id",
+    "frame": "id:u32:id name_id:u32:string file_id:u32:string line:i64:count kind:u32:code",
+    "stack": "id:u32:id parent_id:u32:id frame_id:u32:id",
+    "cpu_sample": "start_ns:i64:ns of_pid:u32:id tid:u32:id stack_id:u32:id weight_ns:i64:ns flags:u32:code",
+    "launch_stack": "correlation:u64:id stack_id:u32:id",
 }
 # END TABLES
 

@@ -136,7 +136,7 @@ pub fn is_averaged(metric: &str) -> bool {
 
 /// The time from one sample to the next, in ascending order.
 fn gaps_ns(points: &[Point]) -> Vec<i64> {
-    let mut gaps: Vec<i64> = neighbours(points).map(|(a, b)| b.at_ns - a.at_ns).filter(|gap| *gap > 0).collect();
+    let mut gaps: Vec<i64> = neighbours(points).map(between_ns).filter(|gap| *gap > 0).collect();
     gaps.sort_unstable();
     gaps
 }
@@ -149,8 +149,9 @@ pub fn usual_gap_ns(points: &[Point]) -> Option<i64> {
 fn reduce_one(points: &[Point], is_averaged: bool) -> Reduced {
     let gaps = gaps_ns(points);
     let missed = nearest_rank(&gaps, 50).map_or(0, |usual| {
-        let lost = |gap: &i64| if *gap > usual.saturating_mul(2) { (gap + usual / 2) / usual - 1 } else { 0 };
-        gaps.iter().map(|gap| u64::try_from(lost(gap)).unwrap_or(0)).sum()
+        let lost =
+            |gap: &i64| if *gap > usual.saturating_mul(2) { gap.saturating_add(usual / 2) / usual - 1 } else { 0 };
+        gaps.iter().map(|gap| u64::try_from(lost(gap)).unwrap_or(0)).fold(0, u64::saturating_add)
     });
     Reduced {
         samples: points.len() as u64,
@@ -165,7 +166,7 @@ fn values(points: &[Point]) -> Option<Values> {
     sorted.sort_unstable_by(f64::total_cmp);
     let (mut area, mut length) = (0.0, 0.0);
     for (a, b) in neighbours(points) {
-        let ns = (b.at_ns - a.at_ns) as f64;
+        let ns = between_ns((a, b)) as f64;
         area += a.value * ns;
         length += ns;
     }
@@ -183,6 +184,11 @@ fn neighbours(points: &[Point]) -> impl Iterator<Item = (Point, Point)> + '_ {
     points.windows(2).map(|pair| (pair[0], pair[1])).filter(|(a, b)| a.span == b.span)
 }
 
+/// The time between two samples in order; files of others may say any times.
+fn between_ns((a, b): (Point, Point)) -> i64 {
+    b.at_ns.saturating_sub(a.at_ns)
+}
+
 /// The smallest of the sorted values that at least `percent` of them do not exceed.
 fn nearest_rank<T: Copy>(sorted: &[T], percent: usize) -> Option<T> {
     let rank = (sorted.len() * percent).div_ceil(100).max(1);
@@ -197,7 +203,7 @@ fn counted_j(points: &[Point]) -> f64 {
 
 /// Joules by the integral of power in milliwatts, straight from sample to sample.
 fn integrated_j(points: &[Point]) -> f64 {
-    let trapezoids = neighbours(points).map(|(a, b)| (a.value + b.value) / 2.0 * (b.at_ns - a.at_ns) as f64);
+    let trapezoids = neighbours(points).map(|(a, b)| (a.value + b.value) / 2.0 * between_ns((a, b)) as f64);
     trapezoids.sum::<f64>() / 1e3 / 1e9
 }
 

@@ -210,13 +210,15 @@ fn a_growing_file_is_followed() {
         let expected = frames.iter().filter(|f| f.end() as usize <= at).count();
         assert_eq!((seen, reader.frames().len()), (expected, expected));
         assert_eq!(reader.problems(), []);
-        // An index does not repeat how far it is from one.
-        let found = forgetful.follow().unwrap().into_iter();
-        followed.extend(found.map(|frame| FrameInfo { index_distance: 0, ..frame }));
+        followed.extend(forgetful.follow().unwrap());
         assert_eq!(followed.len(), expected);
         assert_eq!(forgetful.problems(), []);
     }
-    assert_eq!(followed, frames, "followed frame by frame, the same frames in the same order");
+    // What is read through an index does not know how far it is from it.
+    let plain = |frames: &[FrameInfo]| -> Vec<FrameInfo> {
+        frames.iter().map(|frame| FrameInfo { index_distance: 0, ..frame.clone() }).collect()
+    };
+    assert_eq!(plain(&followed), plain(&frames), "followed frame by frame, the same frames in the same order");
     assert!(forgetful.is_closed() && forgetful.frames().len() <= 8, "{} are kept", forgetful.frames().len());
     assert_eq!(forgetful.follow().unwrap(), []);
     assert!(reader.is_closed() && reader.closed_totals().is_some());

@@ -577,8 +577,8 @@ fn ranges_with_ever_new_names_take_no_more_memory_and_disk_the_longer_the_run() 
         );
         (ended.peak_rss_bytes, bytes)
     };
-    let (short, _) = run("250000");
-    let (long, bytes) = run("700000");
+    let (short, _) = run("700000");
+    let (long, bytes) = run("1200000");
     assert!(long < short + (16 << 20), "{long} bytes against {short}");
     assert!(bytes <= 9 << 20, "{bytes}");
 }

@@ -1,7 +1,8 @@
 //! ELF files: what unwinding and naming need of one. Read once per file, whatever number of processes map it.
 
+use object::elf::PF_X;
 use object::read::ReadCache;
-use object::{Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol as _, SymbolKind};
+use object::{Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol as _, SegmentFlags, SymbolKind};
 use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ pub struct Section {
 /// What is kept of a file.
 #[derive(Debug, Default)]
 pub struct Image {
-    /// Loadable segments: place in the file, length there, address.
+    /// Loadable segments with code: place in the file, length there, address.
     segments: Vec<(u64, u64, u64)>,
     /// Unwind tables.
     pub eh_frame: Option<Section>,
@@ -53,6 +54,10 @@ impl Image {
         let mut image = Image {
             segments: elf
                 .segments()
+                .filter(|segment| match segment.flags() {
+                    SegmentFlags::Elf { p_flags, .. } => p_flags.0 & PF_X.0 != 0,
+                    _ => false,
+                })
                 .map(|segment| {
                     let (offset, length) = segment.file_range();
                     (offset, length, segment.address())
@@ -79,13 +84,13 @@ impl Image {
         image
     }
 
-    /// The address that the file states for the byte at `offset` in it.
+    /// The address that the file states for the byte at `offset` in it, where a mapping with code begins.
     pub fn address_at(&self, offset: u64) -> Option<u64> {
+        // A mapping begins at a whole page, the segment perhaps within it; the page's beginning is then the end of the
+        // segment before, which may lie elsewhere in memory (LLVM's linker moves it by a page).
+        let begins = self.segments.iter().find(|(at, ..)| *at & !0xfff == offset);
         let within = |&&(at, length, _): &&(u64, u64, u64)| at <= offset && offset - at < length.max(1);
-        // A mapping begins at a whole page, the segment perhaps within it.
-        let exact = self.segments.iter().find(within);
-        let near = || self.segments.iter().find(|(at, ..)| *at & !0xfff == offset);
-        let (at, _, address) = exact.or_else(near)?;
+        let (at, _, address) = begins.or_else(|| self.segments.iter().find(within))?;
         Some(address.wrapping_add(offset).wrapping_sub(*at))
     }
 
