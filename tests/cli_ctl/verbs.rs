@@ -329,3 +329,31 @@ fn the_flag_of_record_leads_ctl_to_the_process() {
     assert_eq!(ended.signal(), Some(15), "as the program ended: {}", ended.stderr);
     assert!(shim_path().exists());
 }
+
+#[test]
+fn a_dump_keeps_what_the_ring_holds_and_without_a_ring_it_is_refused() {
+    let (sim, folder) = (Sim::new("12.8"), Folder::new());
+    let player = obedient(&sim, &folder, &[("GPUPROF_RING", "30s")]);
+    player.order("launch 40");
+    let said = folder.obeyed(&["dump", "--reason", "by hand"]);
+    let (_, path) = said.trim_end().rsplit_once("dumped to ").expect("where it is");
+    assert!(path.ends_with(".dump-001-by-hand"), "{said}");
+    let count = |path: &str| {
+        gpuprof(&["query", path, "SELECT count(*) AS n FROM kernel", "--format", "csv"]).stdout.trim().to_owned()
+    };
+    assert_eq!(count(path), "n\n40", "all that was over when it was asked for");
+    player.order("launch 2");
+    let second = folder.obeyed(&["dump"]);
+    assert!(second.trim_end().ends_with(".dump-002-ctl"), "{second}");
+    assert_eq!(count(path), "n\n40", "a dump stays as it is");
+    let ended = player.end();
+    assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
+
+    let folder = Folder::new();
+    let player = obedient(&sim, &folder, &[]);
+    player.order("launch 1");
+    let refused = folder.ctl(&["dump"]);
+    assert_eq!(refused.status, 2, "{}", refused.stdout);
+    assert!(refused.stderr.contains("--ring"), "{}", refused.stderr);
+    assert_eq!(player.end().code(), Some(0));
+}
