@@ -2,7 +2,6 @@
 
 use std::ffi::CString;
 use std::mem::MaybeUninit;
-use std::os::fd::{FromRawFd as _, IntoRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
@@ -119,10 +118,7 @@ fn open_in(path: &Path, uid: u32) -> Result<Endpoint, Obstacle> {
         return Err(Obstacle::NoDescriptor);
     }
     let folder = Folder::open_or_make(path, uid).map_err(Obstacle::Refused)?;
-    let folder = folder.with_fd(|fd| {
-        // SAFETY: given up by its owner, and taken again.
-        unsafe { OwnedFd::from_raw_fd(away_from_the_program(fd.into_raw_fd())) }
-    });
+    let folder = folder.with_fd(away_from_the_program);
     if folder.fd() < LOWEST_FD {
         return Err(Obstacle::NoDescriptor);
     }

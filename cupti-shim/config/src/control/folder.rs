@@ -6,7 +6,7 @@ use std::ffi::{CStr, CString};
 use std::fmt;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
+use std::os::fd::RawFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -50,7 +50,25 @@ impl fmt::Display for Refusal {
 pub struct Folder {
     /// Where it is.
     pub path: PathBuf,
-    fd: OwnedFd,
+    descriptor: Descriptor,
+}
+
+/// A descriptor in a process that is not ours: the program may close it, and open a file of its own under its number. So it
+/// is closed only while it is what was opened; the standard library's would end the program, or close the program's file.
+#[derive(Debug)]
+struct Descriptor {
+    fd: RawFd,
+    device: u64,
+    inode: u64,
+}
+
+impl Drop for Descriptor {
+    fn drop(&mut self) {
+        if facts(self.fd).is_some_and(|now| (now.st_dev, now.st_ino) == (self.device, self.inode)) {
+            // SAFETY: still the descriptor that was opened.
+            unsafe { libc::close(self.fd) };
+        }
+    }
 }
 
 impl Folder {
@@ -73,11 +91,11 @@ impl Folder {
                 other => Refusal::Cannot(other),
             });
         }
-        // SAFETY: just opened, and nobody else's.
-        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        let facts = facts(fd.as_raw_fd()).ok_or_else(|| Refusal::Cannot(errno()))?;
+        // Without them it was closed by somebody else meanwhile.
+        let facts = facts(fd).ok_or_else(|| Refusal::Cannot(errno()))?;
+        let descriptor = Descriptor { fd, device: facts.st_dev, inode: facts.st_ino };
         judge(facts.st_mode, facts.st_uid, owner)?;
-        Ok(Folder { path: path.to_owned(), fd })
+        Ok(Folder { path: path.to_owned(), descriptor })
     }
 
     /// As [`Folder::open`]; makes the folder, mode 0700, and those above it, where they are missing.
@@ -95,12 +113,13 @@ impl Folder {
 
     /// The open folder.
     pub fn fd(&self) -> RawFd {
-        self.fd.as_raw_fd()
+        self.descriptor.fd
     }
 
     /// The folder's descriptor in exchange for another of the same: the caller wants it elsewhere.
-    pub fn with_fd(self, exchange: impl FnOnce(OwnedFd) -> OwnedFd) -> Folder {
-        Folder { path: self.path, fd: exchange(self.fd) }
+    pub fn with_fd(mut self, exchange: impl FnOnce(RawFd) -> RawFd) -> Folder {
+        self.descriptor.fd = exchange(self.descriptor.fd);
+        self
     }
 
     /// Names of the files in it.
@@ -211,6 +230,29 @@ mod tests {
     fn own() -> u32 {
         // SAFETY: cannot fail.
         unsafe { libc::geteuid() }
+    }
+
+    #[test]
+    fn a_number_that_the_program_took_over_is_left_alone() {
+        let base = std::env::temp_dir().join(format!("gpuprof-taken-{}", std::process::id()));
+        // SAFETY: takes nothing.
+        let uid = unsafe { libc::geteuid() };
+        let folder = Folder::open_or_make(&base, uid).expect("a folder");
+        let number = folder.fd();
+        // SAFETY: plain calls with numbers and a terminated path; the descriptor is the test's.
+        unsafe {
+            let file = libc::open(c"/dev/null".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+            assert_eq!(libc::dup3(file, number, libc::O_CLOEXEC), number);
+            drop(folder);
+            assert_eq!(libc::fcntl(number, libc::F_GETFD), libc::FD_CLOEXEC, "still open");
+            libc::close(file);
+            libc::close(number);
+        }
+        let folder = Folder::open_or_make(&base, uid).expect("a folder");
+        // SAFETY: takes a number only.
+        unsafe { libc::close(folder.fd()) };
+        drop(folder);
+        std::fs::remove_dir(base).expect("empty");
     }
 
     #[test]
