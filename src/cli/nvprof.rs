@@ -29,7 +29,7 @@ use std::path::Path;
 pub use help::{PAGE, page};
 pub use table::{Argument, Does, NvprofOption, OPTIONS};
 
-/// Arguments of `nvprof`: they are read by nvprof's rules, see [`parse`].
+/// Arguments of `nvprof`: they are read by nvprof's rules, see `parse`.
 #[derive(clap::Args, Debug)]
 #[command(disable_help_flag = true)]
 pub struct Args {

@@ -1,7 +1,7 @@
 //! Parquet, one file per table: for pandas, DuckDB, Spark, Polars and whatever else reads columns.
 //!
 //! Rows arrive in order of time, a chunk at a time ([`crate::trace::ordered`]); every column copies its values out of
-//! them ([`column`]). Once there are enough for a row group, every column becomes a chunk of pages ([`chunk`]), and the
+//! them (`column`). Once there are enough for a row group, every column becomes a chunk of pages (`chunk`), and the
 //! Parquet library writes what stands around them. Both steps run on all threads, one column each. The encodings are
 //! those of our own frames ([`trace_format::pages`]): a general writer hashes every text of every row, where we know
 //! the few shapes and names that the texts come from.

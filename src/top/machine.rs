@@ -18,7 +18,7 @@ pub fn json(processes: &[Process], window_ns: i64, time_unix_ns: i64) -> Value {
     })
 }
 
-/// The columns of [`csv`].
+/// The columns of [`csv()`].
 pub const CSV_HEADINGS: &str = "time_unix_ns,pid,rank,host,state,path,device,name,figure,value";
 
 /// One measurement as lines of CSV without headings. A line holds one figure: of a process, or of one of its devices,

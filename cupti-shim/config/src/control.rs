@@ -24,7 +24,7 @@ pub const PATH_BYTES: usize = 107;
 /// Where sockets are put.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum RuntimeDir {
-    /// The first of [`default_folders`] that serves.
+    /// The first of `default_folders` that serves.
     #[default]
     Default,
     /// Nowhere.
