@@ -99,10 +99,11 @@ fn end_ns(kernel: &KernelRow) -> i64 {
     kernel.start_ns + kernel.duration_ns.unwrap_or(0)
 }
 
-/// The one folder of a run with that ending or part of its name.
+/// The folders of a run with that part of their name. A dump that is being made is hidden until it is whole.
 fn folders(out: &Path, part: &str) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = out.read_dir().into_iter().flatten().flatten().map(|e| e.path()).collect();
-    found.retain(|path| path.is_dir() && path.file_name().is_some_and(|n| n.to_string_lossy().contains(part)));
+    let is_meant = |name: &str| !name.starts_with('.') && name.contains(part);
+    found.retain(|path| path.is_dir() && path.file_name().is_some_and(|n| is_meant(&n.to_string_lossy())));
     found.sort();
     found
 }
