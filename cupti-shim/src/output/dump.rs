@@ -5,7 +5,8 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use super::c_path;
+use super::{c_path, create};
+use crate::log::identity;
 
 /// Bytes copied at a time, where there are no hard links.
 const COPY_BYTES: usize = 64 << 10;
@@ -53,32 +54,85 @@ fn has_no_links(error: &io::Error) -> bool {
 
 /// As `std::fs::copy`, by calls that no sandbox minds, and not beyond `left` bytes.
 fn copy(from: &Path, to: &Path, left: &mut u64) -> io::Result<()> {
-    let (mut from, mut to) =
-        (open(from, libc::O_RDONLY)?, open(to, libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL)?);
+    let from = Opened::open(from, libc::O_RDONLY)?;
+    let to = Opened::open(to, libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL)?;
     let mut chunk = vec![0; COPY_BYTES];
     loop {
-        let n = match io::Read::read(&mut from, &mut chunk) {
-            Ok(0) => return Ok(()),
-            Ok(n) => n,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            Err(e) => return Err(e),
-        };
+        let n = from.read(&mut chunk)?;
+        if n == 0 {
+            return Ok(());
+        }
         // As if the disk were full, which is what this prevents.
         *left = left.checked_sub(n as u64).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOSPC))?;
-        io::Write::write_all(&mut to, &chunk[..n])?;
+        to.write_all(&chunk[..n])?;
     }
 }
 
-fn open(path: &Path, flags: i32) -> io::Result<std::fs::File> {
-    use std::os::fd::FromRawFd as _;
-    let path: CString = c_path(path).ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
-    // SAFETY: a terminated path; the descriptor is new, and the file's alone from here on.
-    unsafe {
-        match libc::open(path.as_ptr(), flags | libc::O_CLOEXEC, 0o666) {
-            fd if fd >= 0 => Ok(std::fs::File::from_raw_fd(fd)),
-            _ => Err(io::Error::last_os_error()),
+/// A file of ours in a process that is not: out of the way of the program's numbers, and used and closed only while the
+/// number still stands for it. `std::fs::File` would write into, and close, what the program has opened there meanwhile.
+struct Opened {
+    fd: i32,
+    identity: (u64, u64),
+}
+
+impl Opened {
+    fn open(path: &Path, flags: i32) -> io::Result<Opened> {
+        let path: CString = c_path(path).ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
+        // SAFETY: a terminated path.
+        let fd = unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC, 0o666) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let fd = create::away_from_the_program(fd);
+        let identity = identity(fd).ok_or_else(io::Error::last_os_error)?;
+        Ok(Opened { fd, identity })
+    }
+
+    fn check(&self) -> io::Result<()> {
+        let is_ours = identity(self.fd) == Some(self.identity);
+        is_ours.then_some(()).ok_or_else(|| io::Error::from_raw_os_error(libc::EBADF))
+    }
+
+    /// Bytes read; 0 at the end.
+    fn read(&self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            self.check()?;
+            // SAFETY: writes at most the length given into memory that is ours.
+            let n = unsafe { libc::read(self.fd, into.as_mut_ptr().cast(), into.len()) };
+            match usize::try_from(n) {
+                Ok(n) => return Ok(n),
+                Err(_) => unless_interrupted()?,
+            }
         }
     }
+
+    fn write_all(&self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            self.check()?;
+            // SAFETY: reads at most the length given.
+            let n = unsafe { libc::write(self.fd, bytes.as_ptr().cast(), bytes.len()) };
+            match usize::try_from(n) {
+                Ok(n) => bytes = &bytes[n.min(bytes.len())..],
+                Err(_) => unless_interrupted()?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        if self.check().is_ok() {
+            // SAFETY: still the descriptor that we opened.
+            unsafe { libc::close(self.fd) };
+        }
+    }
+}
+
+/// What the last call failed with, unless it may be made again.
+fn unless_interrupted() -> io::Result<()> {
+    let error = io::Error::last_os_error();
+    if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) }
 }
 
 fn publish(hidden: &Path, folder: &Path) -> io::Result<PathBuf> {
@@ -115,6 +169,27 @@ mod tests {
         let path = std::env::temp_dir().join(format!("gpuprof-dump-{}-{name}", std::process::id()));
         fs::create_dir_all(&path).unwrap();
         path
+    }
+
+    #[test]
+    fn what_the_program_has_opened_under_our_number_is_neither_written_to_nor_closed() {
+        let path = std::env::temp_dir().join(format!("gpuprof-dump-taken-{}", std::process::id()));
+        let _ = fs::remove_file(&path);
+        let ours = Opened::open(&path, libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL).unwrap();
+        ours.write_all(b"ours").unwrap();
+        let number = ours.fd;
+        // SAFETY: numbers and a terminated path; both descriptors are the test's.
+        unsafe {
+            let theirs = libc::open(c"/dev/null".as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+            assert_eq!(libc::dup3(theirs, number, libc::O_CLOEXEC), number);
+            assert_eq!(ours.write_all(b"more").unwrap_err().raw_os_error(), Some(libc::EBADF));
+            drop(ours);
+            assert_eq!(libc::fcntl(number, libc::F_GETFD), libc::FD_CLOEXEC, "still open");
+            libc::close(theirs);
+            libc::close(number);
+        }
+        assert_eq!(fs::read(&path).unwrap(), b"ours");
+        fs::remove_file(path).unwrap();
     }
 
     #[test]
