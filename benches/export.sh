@@ -30,9 +30,16 @@ ours)
     done
     cargo build "${optimised[@]}" --locked --bin gpuprof --example make_native
     built=$target/debug profile="our crates at opt-level 3, libraries at opt-level 1" ;;
+given)
+    # A release that is there already: GPUPROF_BENCH_GPUPROF names it, and traces are there from a run before.
+    built= profile="release ($("$GPUPROF_BENCH_GPUPROF" --version))" ;;
 esac
 mkdir -p "$data/bin"
-cp "$built/gpuprof" "$built/examples/make_native" "$data/bin/"
+if [ -n "$built" ]; then
+    cp "$built/gpuprof" "$built/examples/make_native" "$data/bin/"
+else
+    cp "$GPUPROF_BENCH_GPUPROF" "$data/bin/gpuprof"
+fi
 gpuprof=$data/bin/gpuprof
 python=$data/venv-export/bin/python
 if [ ! -x "$python" ]; then

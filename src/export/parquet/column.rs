@@ -55,6 +55,18 @@ enum ColumnValues {
     Text(Buffer<u32>, Texts),
 }
 
+impl ColumnValues {
+    fn extend_null(&mut self, rows: usize) {
+        match self {
+            ColumnValues::Signed(into, _) => into.extend_null(rows),
+            ColumnValues::Unsigned(into) => into.extend_null(rows),
+            ColumnValues::Real(into) => into.extend_null(rows),
+            ColumnValues::Bool(into) => into.extend_null(rows),
+            ColumnValues::Text(into, _) => into.extend_null(rows),
+        }
+    }
+}
+
 impl ColumnWriter {
     /// The column of this layout for rows of `table`.
     pub fn new(column: &FlatColumn, table: &TableSpec) -> ColumnWriter {
@@ -84,6 +96,8 @@ impl ColumnWriter {
     /// Takes these rows in.
     pub fn take(&mut self, context: &Context, chunk: &Chunk, runs: &[Run]) {
         let source = self.source;
+        // Runs are short where streams take turns, so what is true of a whole piece is found out once.
+        let mut all_null: Vec<Option<bool>> = vec![None; chunk.pieces.len()];
         for run in runs {
             let piece = &chunk.pieces[run.piece as usize];
             let rows = run.first as usize..(run.first + run.rows) as usize;
@@ -92,6 +106,12 @@ impl ColumnWriter {
                 _ => None,
             };
             match (&mut self.values, column.map(|column| (column, &column.values))) {
+                (into, Some((column, _)))
+                    if column.validity.is_some()
+                        && *all_null[run.piece as usize].get_or_insert_with(|| column.is_all_null()) =>
+                {
+                    into.extend_null(rows.len());
+                }
                 (ColumnValues::Signed(into, _), Some((c, Values::I64(v)))) => copy(into, c, v, rows, |v| v),
                 (ColumnValues::Signed(into, _), Some((c, Values::U32(v)))) => copy(into, c, v, rows, i64::from),
                 (ColumnValues::Unsigned(into), Some((c, Values::U64(v)))) => copy(into, c, v, rows, |v| v),
@@ -155,8 +175,6 @@ fn copy<T: Copy, U>(
 ) {
     if column.validity.is_none() {
         into.extend(values[rows].iter().map(|&value| convert(value)));
-    } else if column.is_all_null() {
-        into.extend_null(rows.len());
     } else {
         rows.for_each(|row| into.push((!column.is_null(row)).then(|| convert(values[row]))));
     }
