@@ -13,15 +13,13 @@ use std::process::Command;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed=.git/HEAD");
-    println!("cargo::rerun-if-changed=.git/refs/heads");
     println!("cargo::rerun-if-env-changed=GPUPROF_COMMIT");
-    let from_git = || {
-        let output = Command::new("git").args(["rev-parse", "--short=10", "HEAD"]).output().ok()?;
-        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
-    };
-    // Packagers build from an archive without `.git` and set the variable instead.
-    let commit = env::var("GPUPROF_COMMIT").ok().or_else(from_git).unwrap_or_else(|| "unknown".into());
+    // Packagers build from an archive without `.git` and set the variable.
+    let commit = env::var("GPUPROF_COMMIT").ok().unwrap_or_else(|| match is_release() {
+        true => commit().unwrap_or_else(|| "unknown".into()),
+        // Every commit would build all of gpuprof and its tests anew.
+        false => "debug build".into(),
+    });
     println!("cargo::rustc-env=GPUPROF_COMMIT={commit}");
 
     println!("cargo::rustc-check-cfg=cfg(gpuprof_embedded_shim)");
@@ -36,6 +34,25 @@ fn main() {
     }
 }
 
+fn is_release() -> bool {
+    env::var("PROFILE").is_ok_and(|profile| profile == "release")
+}
+
+/// The commit that is checked out. Another one has this asked again, in worktrees too.
+fn commit() -> Option<String> {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").args(arguments).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    for file in ["HEAD", "logs/HEAD"] {
+        // A file that is not there would have this run at every build.
+        if let Some(path) = git(&["rev-parse", "--git-path", file]).filter(|path| Path::new(path).exists()) {
+            println!("cargo::rerun-if-changed={path}");
+        }
+    }
+    git(&["rev-parse", "--short=10", "HEAD"])
+}
+
 /// The library to build in, if any.
 fn shim() -> Result<Option<PathBuf>, String> {
     if let Some(named) = env::var_os("GPUPROF_SHIM_SO").filter(|value| !value.is_empty()) {
@@ -44,8 +61,7 @@ fn shim() -> Result<Option<PathBuf>, String> {
         println!("cargo::rerun-if-changed={}", path.display());
         return Ok(Some(path));
     }
-    let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
-    if !is_release || env::var_os("DOCS_RS").is_some() {
+    if !is_release() || env::var_os("DOCS_RS").is_some() {
         return Ok(None);
     }
     if !Path::new("cupti-shim/Cargo.toml").exists() {
