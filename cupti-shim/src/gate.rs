@@ -11,17 +11,24 @@
 //! The one lock here may be held while kinds are switched. It is taken by API callbacks, NVTX calls, our own threads,
 //! and never by a buffer callback.
 
+mod filter;
+mod nvtx;
+mod window;
+
 use std::sync::{PoisonError, TryLockError};
 
-use shim_config::{Capture, Membership, Settings};
+use shim_config::{Capture, Settings};
 
 use crate::correlation::Correlation;
-use crate::decode::Facts;
-use crate::messages::{CaptureRow, Message};
+use crate::messages::Message;
 use crate::session::Session;
 use crate::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard};
-use crate::{flush, load, session, sys};
+use crate::{flush, sys};
+
+pub use filter::Filter;
+pub use nvtx::{nvtx_begin, nvtx_end, nvtx_wants};
+pub use window::Window;
 
 /// How long kernels of a closed window may still run before their records are given up.
 pub const DRAIN_NS: i64 = 2_000_000_000;
@@ -31,50 +38,6 @@ const WINDOWS: usize = 4096;
 const OWN_CALLS: usize = 1 << 17;
 /// Names of NVTX ranges that are remembered while none matched, for the message that says so.
 const NAMES: usize = 32;
-
-/// One span in which records are kept.
-#[derive(Clone, Debug)]
-pub struct Window {
-    /// Correlation ids above this one belong; none: decided by time.
-    after: Option<u64>,
-    /// Correlation ids below this one belong; none: still open, or decided by time.
-    before: Option<u64>,
-    /// On the trace clock.
-    start_ns: i64,
-    /// None: still open.
-    end_ns: Option<i64>,
-    starts: i64,
-    stops: i64,
-}
-
-impl Window {
-    fn holds_time(&self, ns: i64) -> bool {
-        ns >= self.start_ns && self.end_ns.is_none_or(|end| ns < end)
-    }
-
-    fn holds(&self, correlation: u64) -> bool {
-        let closed_by_time = self.before.is_none() && self.end_ns.is_some();
-        self.after.is_some_and(|after| correlation > after)
-            && !closed_by_time
-            && self.before.is_none_or(|before| correlation < before)
-    }
-
-    fn has_ids(&self) -> bool {
-        self.after.is_some() && (self.before.is_some() || self.end_ns.is_none())
-    }
-
-    fn row(&self) -> CaptureRow {
-        CaptureRow {
-            start_ns: self.start_ns,
-            end_ns: self.end_ns,
-            first_correlation: self.after,
-            last_correlation: self.before,
-            starts: self.starts,
-            stops: self.stops,
-            excluded_rows: 0,
-        }
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -462,195 +425,5 @@ impl Gate {
         self.newest.store(0, Ordering::Relaxed);
         self.names_done.store(false, Ordering::Relaxed);
         true
-    }
-}
-
-/// Whether NVTX ranges have to be shown to [`nvtx_begin`].
-pub fn nvtx_wants() -> bool {
-    GATE.wants_nvtx.load(Ordering::Relaxed)
-}
-
-/// A range begins. Returns whether it is one that opens the gate; its end must then call [`nvtx_end`].
-///
-/// `domain`: empty for the default one. Compared as bytes: registered strings and others alike.
-pub fn nvtx_begin(domain: &[u8], message: &[u8]) -> bool {
-    if !sys::is_ours() {
-        return false;
-    }
-    let Capture::Nvtx { name, domain: wanted } = &load::loaded().settings.capture else { return false };
-    if name != message || wanted.as_ref().is_some_and(|w| w != domain) {
-        if !GATE.names_done.load(Ordering::Relaxed) {
-            note_name(message);
-        }
-        return false;
-    }
-    let session = session::current();
-    if let Some(session) = session {
-        session.synchronize_if_asked();
-    }
-    let mut state = GATE.lock();
-    state.depth += 1;
-    if let (1, Some(session)) = (state.depth, session) {
-        GATE.open(&mut state, session, Edge::Now);
-    }
-    true
-}
-
-fn note_name(message: &[u8]) {
-    let mut state = GATE.lock();
-    if state.names.len() >= NAMES {
-        GATE.names_done.store(true, Ordering::Relaxed);
-    } else if !state.names.iter().any(|n| n == message) {
-        state.names.push(message.to_vec());
-    }
-}
-
-/// A range that opened the gate, or lay inside one that did, ends.
-pub fn nvtx_end() {
-    if !sys::is_ours() {
-        return;
-    }
-    let session = session::current();
-    if let Some(session) = session {
-        session.synchronize_if_asked();
-    }
-    let mut state = GATE.lock();
-    state.depth = state.depth.saturating_sub(1);
-    if let (0, Some(session)) = (state.depth, session) {
-        GATE.close(&mut state, session, Edge::Now);
-    }
-}
-
-/// The writer's view of the windows.
-pub struct Filter {
-    version: u64,
-    windows: Vec<Window>,
-    membership: Membership,
-    /// Everything is kept: one window from the beginning that never closed.
-    all: bool,
-    /// Calls of our own.
-    own_calls: Vec<u64>,
-}
-
-impl Filter {
-    /// A filter that has seen nothing yet.
-    pub fn new(membership: Membership) -> Filter {
-        Filter { version: u64::MAX, windows: Vec::new(), membership, all: false, own_calls: Vec::new() }
-    }
-
-    /// Takes the windows as they are now. Called before each block: all windows that its records can belong to have
-    /// opened by then.
-    pub fn refresh(&mut self) {
-        if GATE.version.load(Ordering::Acquire) != self.version {
-            let state = GATE.lock();
-            self.version = GATE.version.load(Ordering::Acquire);
-            self.windows.clone_from(&state.windows);
-            self.own_calls.clone_from(&state.own_calls);
-            self.all = matches!(&self.windows[..], [w] if w.after == Some(0) && w.end_ns.is_none());
-        }
-    }
-
-    /// Tells the gate how far the 32-bit counter has come.
-    pub fn seen(&self, counter: Correlation) {
-        GATE.newest.fetch_max(counter.newest(), Ordering::Relaxed);
-    }
-
-    /// Whether a record belongs into the trace.
-    pub fn keeps(&self, record: &Facts) -> bool {
-        use cupti_sys::*;
-        if !self.own_calls.is_empty()
-            && record.correlation.is_some_and(|id| self.own_calls.binary_search(&id).is_ok())
-        {
-            return false;
-        }
-        if self.all {
-            return true;
-        }
-        let ran_on_gpu = matches!(
-            record.kind,
-            CUPTI_ACTIVITY_KIND_KERNEL
-                | CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL
-                | CUPTI_ACTIVITY_KIND_MEMCPY
-                | CUPTI_ACTIVITY_KIND_MEMCPY2
-                | CUPTI_ACTIVITY_KIND_MEMSET
-                | CUPTI_ACTIVITY_KIND_GRAPH_TRACE
-        );
-        match record.kind {
-            // What defines devices, contexts and streams is needed whenever it came.
-            CUPTI_ACTIVITY_KIND_DEVICE
-            | CUPTI_ACTIVITY_KIND_CONTEXT
-            | CUPTI_ACTIVITY_KIND_STREAM
-            | CUPTI_ACTIVITY_KIND_NAME
-            | CUPTI_ACTIVITY_KIND_DEVICE_ATTRIBUTE => true,
-            _ => self.windows.iter().rev().any(|w| match record.correlation {
-                Some(id) if w.has_ids() && !(ran_on_gpu && self.membership == Membership::RanInside) => w.holds(id),
-                _ => w.holds_time(record.start_ns),
-            }),
-        }
-    }
-
-    /// Whether a range of the program that lasted from `start_ns` to `end_ns` (none: still open) touches a window.
-    pub fn keeps_range(&self, start_ns: i64, end_ns: Option<i64>) -> bool {
-        self.all
-            || self.windows.iter().any(|w| {
-                w.end_ns.is_none_or(|end| start_ns < end) && end_ns.is_none_or(|range_end| range_end >= w.start_ns)
-            })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn window(after: Option<u64>, before: Option<u64>, start_ns: i64, end_ns: Option<i64>) -> Window {
-        Window { after, before, start_ns, end_ns, starts: 1, stops: 1 }
-    }
-
-    fn filter(windows: Vec<Window>, membership: Membership) -> Filter {
-        Filter { version: 0, windows, membership, all: false, own_calls: Vec::new() }
-    }
-
-    fn kernel(correlation: u64, start_ns: i64) -> Facts {
-        let kind = cupti_sys::CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
-        Facts { kind, correlation: Some(correlation), start_ns, end_ns: start_ns + 10 }
-    }
-
-    #[test]
-    fn a_launch_belongs_strictly_between_start_and_stop() {
-        let f = filter(vec![window(Some(10), Some(20), 100, Some(200))], Membership::Launched);
-        let kept: Vec<u64> = (8..23).filter(|&id| f.keeps(&kernel(id, 0))).collect();
-        assert_eq!(kept, (11..20).collect::<Vec<_>>());
-        // It ran long after the window closed, and belongs all the same.
-        assert!(f.keeps(&kernel(19, 1_000_000)));
-    }
-
-    #[test]
-    fn ran_inside_asks_for_the_start_of_gpu_work_alone() {
-        let f = filter(vec![window(Some(10), Some(20), 100, Some(200))], Membership::RanInside);
-        assert!(f.keeps(&kernel(5, 100)) && !f.keeps(&kernel(15, 200)) && !f.keeps(&kernel(15, 99)));
-        let call = Facts { kind: cupti_sys::CUPTI_ACTIVITY_KIND_RUNTIME, ..kernel(15, 0) };
-        assert!(f.keeps(&call));
-    }
-
-    #[test]
-    fn windows_without_ids_are_spans_of_time() {
-        let f = filter(vec![window(None, None, 100, Some(200))], Membership::Launched);
-        assert!(f.keeps(&kernel(1, 150)) && !f.keeps(&kernel(1, 250)));
-        let f = filter(vec![window(Some(7), None, 100, Some(200))], Membership::Launched);
-        assert!(f.keeps(&kernel(1, 150)) && !f.keeps(&kernel(8, 250)));
-    }
-
-    #[test]
-    fn definitions_are_kept_whenever_they_came() {
-        let f = filter(Vec::new(), Membership::Launched);
-        let device = Facts { kind: cupti_sys::CUPTI_ACTIVITY_KIND_DEVICE, ..kernel(0, 0) };
-        assert!(f.keeps(&device) && !f.keeps(&kernel(1, 1)));
-    }
-
-    #[test]
-    fn ranges_are_kept_where_they_touch_a_window() {
-        let f = filter(vec![window(Some(1), Some(9), 100, Some(200))], Membership::Launched);
-        assert!(f.keeps_range(50, Some(100)) && f.keeps_range(199, None) && f.keeps_range(0, None));
-        assert!(!f.keeps_range(0, Some(99)) && !f.keeps_range(200, Some(300)));
     }
 }
