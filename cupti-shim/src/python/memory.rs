@@ -1,5 +1,6 @@
 //! This process's own memory, at first through the kernel, which knows bad addresses.
 
+use crate::output::away_from_the_program;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// The first page is never mapped: numbers below are not addresses.
@@ -18,7 +19,8 @@ impl Trust {
             return Memory::Direct;
         }
         // SAFETY: a terminated path; a descriptor or an error.
-        Memory::Guarded(unsafe { libc::open(c"/proc/self/mem".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) })
+        let fd = unsafe { libc::open(c"/proc/self/mem".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
+        Memory::Guarded(if fd < 0 { fd } else { away_from_the_program(fd) })
     }
 
     /// A whole stack was as it should be.
