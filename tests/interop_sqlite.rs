@@ -6,7 +6,7 @@ mod common;
 use common::build::{EPOCH, NsysEra, Story, native, nsys};
 use common::everything::everything;
 use common::tools::{nvidia, python, with_nvidia};
-use common::{TempFolder, gpuprof, shared};
+use common::{TempFolder, answer, command, gpuprof, shared};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -105,6 +105,23 @@ fn the_real_nvprof_prints_what_we_print_of_traces_that_were_never_its_own() {
             assert_same_lines(&format!("{name} {options}"), &ours, &theirs);
         }
     }
+}
+
+#[test]
+fn the_real_nvprof_sums_up_the_same_system_samples() {
+    let Some(tools) = nvidia("the_real_nvprof_sums_up_the_same_system_samples") else { return };
+    let folder = TempFolder::new("interop-system");
+    let trace = folder.argument("a.gpuprof", &everything(4242, Some(EPOCH), 10_000_000));
+    let out = export("nvprof", &trace, &folder.path().join("a.nvvp"));
+    let section = |text: &str| {
+        let at = text.find("System profiling result").unwrap_or_else(|| panic!("{text}"));
+        let end = text.find("======== Unified Memory").unwrap_or_else(|| panic!("{text}"));
+        text[at..end].to_owned()
+    };
+    let theirs = section(&with_nvidia(&tools, "nvprof -i \"$1\"", &[&out]));
+    let ours = section(&answer(&mut command(&["nvprof", "-i", &out])).stderr);
+    assert_eq!(ours, theirs);
+    assert!(theirs.contains("Power (mW)         5"), "{theirs}");
 }
 
 #[test]

@@ -133,6 +133,7 @@ fn is_held(format: &str, batch: &Batch, i: usize) -> bool {
         ("sqlite", "uvm") => !(5..=7).contains(&code("kind")),
         ("sqlite", "openmp") => code("kind") != 4,
         ("nvprof", "range") => code("style") < 3,
+        ("nvprof", "sample") => number(batch, "device", i).is_some(),
         // Operations of pools lose columns and are compared apart.
         (_, "memory") => code("operation") < 16,
         _ => true,

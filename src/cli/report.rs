@@ -377,6 +377,7 @@ impl<'a> Plan<'a> {
             all_ranges: n.nvtx,
             openacc_inclusive: false,
             prefix: Prefix(None),
+            system: Vec::new(),
         }
     }
 

@@ -3,6 +3,7 @@
 
 pub mod cbid;
 pub mod codes;
+pub mod environment;
 pub mod operation;
 
 /// Domain of the runtime API, as in `api.domain`.

@@ -152,6 +152,7 @@ impl<'r, 's> Reader<'r, 's> {
             (&tables::OPENACC, directives::openacc),
             (&tables::OPENMP, directives::openmp),
             (&tables::RANGE, markers::read),
+            (&tables::SAMPLE, records::environment),
         ];
         for (table, read) in readers {
             let defines = table.role == trace_format::schema::Role::Defining;

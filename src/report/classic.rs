@@ -5,6 +5,7 @@
 use super::imported;
 use super::nvprof::messages::{Message, Prefix};
 use super::nvprof::summary::Section;
+use super::nvprof::system::DeviceSamples;
 use super::nvprof::{self, Options, per_gpu, trace};
 use crate::analysis::activity::OpenaccRegion;
 use crate::analysis::grouping::{self, Grouping};
@@ -93,6 +94,8 @@ pub struct Request {
     pub openacc_inclusive: bool,
     /// What lines of the one result for all begin with.
     pub prefix: Prefix,
+    /// System samples that stand below the tables of a summary.
+    pub system: Vec<DeviceSamples>,
 }
 
 /// NVTX ranges whose tables are printed unasked. Programs that number their ranges (PyTorch's `emit_nvtx`) have
@@ -205,6 +208,7 @@ fn summary(
     }
     Message::Result.write(out, prefix).map_err(failed)?;
     nvprof::summary::write(out, &sections, &request.options).map_err(failed)?;
+    nvprof::system::write(out, &request.system, labels, prefix, &request.options).map_err(failed)?;
     if unified {
         let events = listing::uvm_events(labels.frames(), filter)?;
         nvprof::uvm::write(out, &uvm::UvmProfile::new(&events), labels, prefix, &request.options)

@@ -23,6 +23,20 @@ pub fn hostile_names() -> Vec<Vec<u8>> {
     names
 }
 
+/// Names of measurements: those of one GPU, and one of a process.
+const MEASURED: [&str; 10] = [
+    "sm_clock_mhz",
+    "memory_clock_mhz",
+    "pcie_link_gen",
+    "pcie_link_width_lanes",
+    "clocks_throttle_reasons_mask",
+    "gpu_temperature_celsius",
+    "power_mw",
+    "power_limit_mw",
+    "fan_speed_percent",
+    "process_cpu_percent",
+];
+
 /// Rows per table.
 const ROWS: i64 = 40;
 
@@ -33,6 +47,7 @@ pub fn everything(pid: u32, epoch_ns: Option<i64>, first_ns: i64) -> Vec<u8> {
     let mut w = NativeWriter::begin(&mut file, &story, Native { rows_per_frame: 7, ..Native::default() });
     let hostile: Vec<u32> = hostile_names().iter().map(|name| w.string(name)).collect();
     let name = |i: i64| hostile[i as usize % hostile.len()];
+    let measured = MEASURED.map(|metric| w.string(metric.as_bytes()));
     let [mangled, demangled, base] =
         ["_Z5saxpyifPfS_", "saxpy(int, float, float*, float*)", "saxpy"].map(|text| w.string(text.as_bytes()));
     let device_names = ["NVIDIA H100 80GB HBM3", "Tesla \"T4\""].map(|text| w.string(text.as_bytes()));
@@ -286,6 +301,46 @@ pub fn everything(pid: u32, epoch_ns: Option<i64>, first_ns: i64) -> Vec<u8> {
         tid: 100 + i as u32 % 5,
     });
     w.rows(ranges.collect());
+    // What CUPTI tells of GPUs comes together, in whole numbers; what the launcher tells of a process does not.
+    let samples = (0..5 * 2 * 9).map(|i| SampleRow {
+        start_ns: start(i / 18) + 26,
+        metric_id: measured[i as usize % 9],
+        device: Some((i / 9 % 2) as u32),
+        value: (1_000 + i) as f64,
+        of_pid: None,
+    });
+    let of_process = (0..5).map(|i| SampleRow {
+        start_ns: start(i) + 28,
+        metric_id: measured[9],
+        device: None,
+        value: 0.5 + i as f64,
+        of_pid: Some(pid),
+    });
+    w.rows(samples.chain(of_process).collect());
+    let frames = range().map(|i| FrameRow {
+        id: i as u32 + 1,
+        name_id: name(i),
+        file_id: (i % 3 != 0).then(|| name(i + 1)),
+        line: (i % 4 != 0).then_some(i),
+        kind: i as u32 % 2,
+    });
+    w.rows(frames.collect());
+    let stacks = range().map(|i| StackRow {
+        id: i as u32 + 1,
+        parent_id: (i % 5 != 0).then_some(i as u32),
+        frame_id: i as u32 + 1,
+    });
+    w.rows(stacks.collect());
+    let samples = range().map(|i| CpuSampleRow {
+        start_ns: start(i) + 27,
+        of_pid: pid + i as u32 % 2,
+        tid: 100 + i as u32 % 3,
+        stack_id: i as u32 + 1,
+        weight_ns: 10_000_000,
+        flags: i as u32 % 4,
+    });
+    w.rows(samples.collect());
+    w.rows(range().map(|i| LaunchStackRow { correlation: i as u64, stack_id: i as u32 + 1 }).collect());
     w.close();
     drop(w);
     file

@@ -83,6 +83,7 @@ fn ask_summary(labels: &Labels, filter: &Filter) {
         all_ranges: false,
         openacc_inclusive: true,
         prefix: Prefix(Some(1)),
+        system: Vec::new(),
     };
     let _ = classic::write(&mut Vec::new(), labels, filter, &request, &mut Vec::new());
     let _ = summary_tables::tables(labels, filter, &request, false);
@@ -111,6 +112,7 @@ fn ask_everything(frames: &Frames, labels: &Labels) {
                     all_ranges: true,
                     openacc_inclusive: false,
                     prefix: Prefix(None),
+                    system: Vec::new(),
                 };
                 let _ = classic::write(&mut out, labels, &filter, &request, &mut Vec::new());
                 let _ = summary_tables::tables(labels, &filter, &request, true);

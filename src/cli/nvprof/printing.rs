@@ -118,15 +118,23 @@ pub fn write(out: &mut dyn Write, request: &Request, source: &Source) -> Result<
         filter = filter.without_nested_calls(&frames)?;
     }
     let options = Options { csv: request.csv, unit: request.unit, origin_ns: source.origin_ns };
+    let mut samples = match request.system || source.pid.is_none() {
+        true => samplers::system_samples(&frames, &filter)?,
+        false => Vec::new(),
+    };
+    let per_process = source.pid.is_none() && frames.processes.len() > 1;
+    // In the one summary of all they have their place; elsewhere they come last.
+    let in_summary = matches!(what, Some(What::Summary { .. })) && !per_process;
     let layout = classic::Request {
         what: what.unwrap_or(What::PerGpu),
         options,
         grouping: Default::default(),
         order: Order::default(),
-        per_process: source.pid.is_none() && frames.processes.len() > 1,
+        per_process,
         all_ranges: true,
         openacc_inclusive: request.openacc_inclusive,
         prefix,
+        system: if in_summary { std::mem::take(&mut samples) } else { Vec::new() },
     };
     let mut found = Found::Something;
     if what.is_some() {
@@ -134,6 +142,9 @@ pub fn write(out: &mut dyn Write, request: &Request, source: &Source) -> Result<
         let mut out = WarningsFirst { out, say: Some(say) };
         if !classic::write(&mut out, &labels, &filter, &layout, &mut Vec::new())? {
             found = Found::Nothing;
+            if in_summary {
+                samples = layout.system;
+            }
         }
         out.flush().map_err(|e| Error::output(&e))?;
     }
@@ -141,10 +152,7 @@ pub fn write(out: &mut dyn Write, request: &Request, source: &Source) -> Result<
     if source.pid.is_some() && frames.natives().iter().any(|native| !native.reader().is_closed()) {
         Message::NotFlushed.write(out, prefix).map_err(failed)?;
     }
-    if request.system || source.pid.is_none() {
-        let devices = samplers::system_samples(&frames, &filter)?;
-        system::write(out, &devices, &labels, prefix, &options).map_err(failed)?;
-    }
+    system::write(out, &samples, &labels, prefix, &options).map_err(failed)?;
     if request.dependencies {
         for process in 0..frames.processes.len() as u32 {
             let found = dependencies(&labels, &filter, process)?;

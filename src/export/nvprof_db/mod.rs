@@ -84,6 +84,12 @@ const KEEPS: &[Keeps] = &[
         columns: Columns::AllBut(&["range_id"]),
         note: "operators, annotations and Python functions are left out; of two payloads the integer is kept",
     },
+    Keeps {
+        table: "sample",
+        columns: Columns::AllBut(&["of_pid"]),
+        note: "clocks, temperature, power, fans and PCIe links of GPUs, in whole numbers; where one of \
+               several was not measured, it comes back as 0",
+    },
 ];
 
 /// What all writers of single tables share.

@@ -1,9 +1,13 @@
 //! What CUPTI records around the work of the GPU: synchronisations, overhead, memory, events, compilations.
 
 use super::{PROCESS, THREAD, Writer, correlation, id_or_none, process_object, schema};
+use crate::cupti::environment::{DATA_BYTES, FIELDS, Field};
 use crate::error::Result;
 use crate::export::database::{Rows, Value};
-use trace_format::tables::{EventRow, ExternalRow, JitRow, MemoryRow, OverheadRow, SyncRow};
+use hashbrown::HashMap;
+use std::collections::BTreeMap;
+use trace_format::schema::Row as _;
+use trace_format::tables::{self, EventRow, ExternalRow, JitRow, MemoryRow, OverheadRow, SampleRow, SyncRow};
 
 pub(super) fn write(writer: &mut Writer) -> Result<()> {
     syncs(writer)?;
@@ -11,7 +15,52 @@ pub(super) fn write(writer: &mut Writer) -> Result<()> {
     memory(writer)?;
     events(writer)?;
     external(writer)?;
-    compilations(writer)
+    compilations(writer)?;
+    environment(writer)
+}
+
+/// What was measured of one GPU at one time: by kind of record, the union.
+type Measured = BTreeMap<u32, [u8; DATA_BYTES]>;
+
+/// Clocks, temperature, power and fans, as the process or a launcher beside it measured them.
+fn environment(writer: &mut Writer) -> Result<()> {
+    let frames = writer.context.frames;
+    let fields: HashMap<u32, &Field> = (0..frames.names.len() as u32)
+        .filter_map(|id| {
+            let field = FIELDS.iter().find(|field| field.metric.as_bytes() == frames.names.get(id))?;
+            Some((id, field))
+        })
+        .collect();
+    if fields.is_empty() {
+        return Ok(());
+    }
+    let columns = &["deviceId", "timestamp", "environmentKind", "data"];
+    let mut rows = Rows::of_existing(writer.database, &schema::ENVIRONMENT, columns);
+    let mut flush = |(device, at): (u32, i64), measured: &mut Measured| {
+        std::mem::take(measured)
+            .into_iter()
+            .try_for_each(|(kind, data)| rows.add([device.into(), at.into(), kind.into(), Value::Blob(&data)]))
+    };
+    let (mut last, mut measured) = ((0, 0), Measured::new());
+    frames.in_order(&[&tables::SAMPLE], &writer.filter.for_samples(), |chunk| {
+        for (piece, i) in chunk.iter() {
+            let is_ours = piece.process == writer.process
+                || frames.processes.get(piece.process as usize).is_some_and(|process| process.info.is_launcher);
+            let sample = SampleRow::from_batch(&piece.rows, i);
+            let (Some(field), Some(device), true) = (fields.get(&sample.metric_id), sample.device, is_ours) else {
+                continue;
+            };
+            let now = (device, writer.at(sample.start_ns));
+            if now != last {
+                flush(last, &mut measured)?;
+                last = now;
+            }
+            // Whole numbers is what they are; a number that is not saturates.
+            field.write(measured.entry(field.kind).or_default(), sample.value as u32);
+        }
+        Ok(())
+    })?;
+    flush(last, &mut measured)
 }
 
 fn syncs(writer: &mut Writer) -> Result<()> {

@@ -59,6 +59,7 @@ existing! {
     MEMORY_POOL = "CUPTI_ACTIVITY_KIND_MEMORY_POOL";
     GRAPH_TRACE = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
     JIT = "CUPTI_ACTIVITY_KIND_JIT";
+    ENVIRONMENT = "CUPTI_ACTIVITY_KIND_ENVIRONMENT";
 }
 
 /// Kinds and their columns behind `_id_`; a star marks bytes.

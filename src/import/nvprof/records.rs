@@ -3,7 +3,8 @@
 use super::activity::{GpuColumns, known_time};
 use super::target::{Object, THREAD};
 use super::{Reader, applicable, duration};
-use trace_format::tables::{EventRow, ExternalRow, JitRow, MemoryRow, OverheadRow, SyncRow, UvmRow};
+use crate::cupti::environment;
+use trace_format::tables::{EventRow, ExternalRow, JitRow, MemoryRow, OverheadRow, SampleRow, SyncRow, UvmRow};
 
 /// Reads synchronisations.
 pub(super) fn syncs(r: &mut Reader) {
@@ -24,6 +25,26 @@ pub(super) fn syncs(r: &mut Reader) {
             result: None,
         };
         r.sink.push(process, sync);
+        true
+    });
+    r.close(tally);
+}
+
+/// Reads clocks, temperature, power and fans.
+pub(super) fn environment(r: &mut Reader) {
+    let Some(mut scan) = r.scan("CUPTI_ACTIVITY_KIND_ENVIRONMENT") else { return };
+    let [device, time] = ["deviceId", "timestamp"].map(|name| scan.col(name));
+    let [kind, data] = ["environmentKind", "data"].map(|name| scan.col(name));
+    let process = r.process(None);
+    let tally = scan.run(|row| {
+        let (Some(start_ns), Some(data)) = (row.int(time), row.bytes(data)) else { return false };
+        for field in environment::FIELDS.iter().filter(|field| row.id(kind) == Some(field.kind)) {
+            if let Some(value) = field.read(data) {
+                let metric_id = r.sink.name(field.metric.as_bytes());
+                let (device, value) = (row.id(device), f64::from(value));
+                r.sink.push(process, SampleRow { start_ns, metric_id, device, value, of_pid: None });
+            }
+        }
         true
     });
     r.close(tally);
