@@ -168,6 +168,16 @@ fn exports_of_cpu_time_add_up_to_the_samples() {
     let weights = profile["weights"].as_array().unwrap().iter();
     assert_eq!(weights.map(|w| w.as_i64().unwrap()).sum::<i64>(), expected);
     assert_eq!(profile["endValue"], expected);
+    let timeline = |p: &&Value| p["name"].as_str().unwrap().ends_with("CPU samples");
+    let timeline = scope["profiles"].as_array().unwrap().iter().find(timeline).expect("a timeline");
+    let end = timeline["events"].as_array().unwrap().iter().map(|e| e["at"].as_i64().unwrap()).max();
+    assert!(end.unwrap() < 60_000_000_000, "{end:?} ns for a program of less than a second");
+    let sum = gpuprof(&["query", "--format", "csv", &run, "SELECT sum(weight_ns) AS ns FROM cpu_sample"]);
+    assert_eq!(sum.stdout.trim(), format!("ns\n{expected}"));
+    let copy = out("copy.gpuprof");
+    gpuprof(&["export", "-q", &run, "--format", "gpuprof", "-o", &copy]);
+    let sum = gpuprof(&["query", "--format", "csv", &copy, "SELECT sum(weight_ns) AS ns FROM cpu_sample"]);
+    assert_eq!(sum.stdout.trim(), format!("ns\n{expected}"));
     gpuprof(&["export", &run, "--format", "flamegraph", "--option", "by=cpu", "-o", &out("cpu.svg")]);
     let svg = std::fs::read_to_string(out("cpu.svg")).unwrap();
     assert!(svg.contains("CPU time by process, thread and functions"));

@@ -175,7 +175,7 @@ impl Out<'_> {
         let offset_ns = self.offset_ns;
         let open = self.open.entry(table.id).or_insert_with(|| Batch::empty(table));
         for ((spec, to), from) in table.columns.iter().zip(&mut open.columns).zip(&piece.rows.columns) {
-            let moved = if spec.unit == Unit::Ns && spec.name != "duration_ns" { offset_ns } else { 0 };
+            let moved = if spec.is_time() { offset_ns } else { 0 };
             append(to, from, i, moved);
         }
         open.rows += 1;

@@ -275,6 +275,13 @@ impl Frames {
         self.processes.iter().filter(|p| !p.info.is_launcher).count()
     }
 
+    /// The traced process with this number on the machine of process `beside`, which looked at it from outside.
+    pub fn process_beside(&self, beside: u32, pid: u32) -> Option<u32> {
+        let host = self.processes.get(beside as usize).and_then(|p| p.info.host.as_ref());
+        let is_it = |p: &Process| !p.info.is_launcher && p.info.pid == Some(pid) && p.info.host.as_ref() == host;
+        self.processes.iter().position(is_it).map(|ordinal| ordinal as u32)
+    }
+
     /// Whether some traces count from an epoch and others do not, so that their times say nothing about each other.
     pub fn mixes_epochs(&self) -> bool {
         let with = self.processes.iter().filter(|p| p.info.unix_offset_ns.is_some()).count();
@@ -565,7 +572,7 @@ fn with_union_schema(table: &TableSpec, names: &[&str], batch: &Batch) -> Polars
         let column = match batch.frame.column(spec.name) {
             Ok(column) => {
                 // Rows of `clock` say what each clock showed; the offset was made from them.
-                let is_time = spec.unit == Unit::Ns && spec.name != "duration_ns" && table != &tables::CLOCK;
+                let is_time = spec.is_time() && table != &tables::CLOCK;
                 let shifted =
                     if is_time && batch.offset_ns != 0 { column + batch.offset_ns } else { column.clone() };
                 shifted.cast(&ty)?

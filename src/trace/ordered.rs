@@ -241,8 +241,7 @@ fn registry_columns(table: &'static TableSpec, batch: &Batch) -> polars::prelude
     let mut columns = Vec::with_capacity(table.columns.len());
     for spec in table.columns {
         let mut column = batch::to_column(&batch.frame, spec, batch.rows)?;
-        if spec.unit == Unit::Ns
-            && spec.name != "duration_ns"
+        if spec.is_time()
             && batch.offset_ns != 0
             && let Values::I64(times) = &mut column.values
         {

@@ -72,6 +72,13 @@ pub struct ColumnSpec {
     pub doc: &'static str,
 }
 
+impl ColumnSpec {
+    /// Whether its numbers are points in time, which move with the clock; lengths of time do not.
+    pub fn is_time(&self) -> bool {
+        self.unit == Unit::Ns && !matches!(self.name, "duration_ns" | "weight_ns")
+    }
+}
+
 /// What a table's frames hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {

@@ -76,7 +76,7 @@ impl Converter<'_, '_> {
             Values::U32(values) => values.push(id(value).unwrap_or(0)),
             Values::U64(values) => values.push(own::unsigned(value).unwrap_or(0)),
             Values::I64(values) => {
-                let is_time = spec.unit == Unit::Ns && spec.name != "duration_ns";
+                let is_time = spec.is_time();
                 let shift = if is_time { offset_ns } else { 0 };
                 values.push(integer(value).map_or(0, |v| v.saturating_sub(shift)));
             }
