@@ -151,6 +151,15 @@ fn timelines_hold_every_slice_nested_with_both_ends_of_every_arrow() {
     }
     let trace = folder.file("story.gpuprof", &native(&story));
     check_both(python, &trace, &folder);
+    if let Some(python) = python {
+        let (samples, seen) = seen();
+        let launcher = folder.argument("launcher.gpuprof", &launcher(&samples));
+        let packets = folder.path().join("functions.perfetto-trace");
+        gpuprof(&["export", "-q", text(&trace), &launcher, "-o", text(&packets)]);
+        let total: i64 = seen.iter().map(|function| function.duration).sum();
+        let expected = json!({"cpu_stack": [seen.len(), total]}).to_string();
+        check(python, "perfetto_trace.py", &[text(&packets), &expected]);
+    }
     let Some(shared) = shared(TEST) else { return };
     for file in [
         "nsys/fsdp_h100x2_nvtx_2026.2_s3.25.sqlite",

@@ -385,3 +385,67 @@ fn another_tools_file_with_our_arguments_is_read_as_kineto() {
     };
     assert_eq!(count(&original), count(&copy));
 }
+
+#[test]
+fn functions_of_cpu_samples_are_slices_on_the_same_timeline() {
+    let folder = TempFolder::new("chrome-functions");
+    let (samples, expected) = seen();
+    let launcher = folder.argument("launcher.gpuprof", &launcher(&samples));
+    let app = folder.argument("app.gpuprof", &native(&Story::sample(50)));
+    let out = folder.path().join("both.json");
+    gpuprof(&["export", "-q", "-F", "chrome", &app, &launcher, "-o", text(&out)]);
+    let trace: Value = serde_json::from_slice(&std::fs::read(&out).unwrap()).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let ns = |event: &Value| (event["ts"].as_f64().unwrap() * 1000.0).round() as i64;
+    let name_of = |pid: &Value, tid: &Value, what: &str| {
+        let named =
+            |e: &&Value| e["name"] == what && &e["pid"] == pid && (what == "process_name" || &e["tid"] == tid);
+        events.iter().find(named).expect("a name")["args"]["name"].as_str().unwrap().to_owned()
+    };
+    let first_call = events.iter().filter(|e| e["cat"] == "cuda_runtime").map(ns).min().unwrap();
+    let mut open: Vec<&Value> = Vec::new();
+    let mut found = Vec::new();
+    for event in events.iter().filter(|event| event["cat"] == "cpu_stack") {
+        if event["ph"] == "B" {
+            assert_eq!(event["args"]["file"], "/srv/train.py");
+            open.push(event);
+            continue;
+        }
+        assert_eq!(event["ph"], "E");
+        let begun = open.iter().rposition(|b| b["pid"] == event["pid"] && b["tid"] == event["tid"]).unwrap();
+        let begun = open.remove(begun);
+        assert_eq!(begun["name"], event["name"]);
+        let (pid, tid) = match name_of(&event["pid"], &event["tid"], "thread_name").as_str() {
+            "thread 5001 of process 5000 (CPU samples)" => (5000, 5001),
+            "python (CPU samples)" => {
+                assert!(name_of(&event["pid"], &event["tid"], "process_name").contains("4242"));
+                (4242, common::build::THREAD)
+            }
+            name => panic!("{name}"),
+        };
+        found.push(Seen {
+            pid,
+            tid,
+            // The trace begins with the first sample; calls come later, on the same clock.
+            start: ns(begun) + samples[0].start,
+            duration: ns(event) - ns(begun),
+            name: event["name"].as_str().unwrap().to_owned(),
+            samples: event["args"]["samples"].as_u64().unwrap(),
+        });
+    }
+    assert!(open.is_empty(), "{open:?}");
+    found.sort();
+    assert_eq!(found, expected);
+    assert_eq!(first_call + samples[0].start, Story::sample(50).calls.iter().map(|c| c.start).min().unwrap());
+    // Our reader has the samples themselves.
+    let views = ["cprofile", "cpu_lines"].map(|view| {
+        let of = |inputs: &[&str]| {
+            gpuprof(&[&["report"], inputs, &["--view", view, "--format", "csv", "-q"]].concat()).stdout
+        };
+        (of(&[&app, &launcher]), of(&[text(&out)]))
+    });
+    for (before, after) in views {
+        assert!(before.contains("train"), "{before}");
+        assert_same(&before, &after, "a view of CPU time");
+    }
+}

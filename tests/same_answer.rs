@@ -150,7 +150,7 @@ fn any_number_of_frames_gives_the_same_answer() {
     for rows_per_frame in [1, 2, 3, 7, 59, 60] {
         for write in [WriteOptions::default(), dense] {
             for close in [true, false] {
-                let options = Native { rows_per_frame, close, write };
+                let options = Native { rows_per_frame, close, write, ..Native::default() };
                 std::fs::write(&path, native_with(&story, options)).unwrap();
                 assert_eq!(summaries(std::slice::from_ref(&path)), expected, "{options:?}");
             }

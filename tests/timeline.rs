@@ -231,6 +231,57 @@ fn impossible_times_are_counted_and_not_drawn() {
 }
 
 #[test]
+fn functions_of_cpu_samples_stand_with_the_threads_they_were_seen_on() {
+    let folder = TempFolder::new("timeline-functions");
+    let (samples, expected) = build::seen();
+    let launcher = folder.argument("launcher.gpuprof", &build::launcher(&samples));
+    let app = native(&folder, "app.gpuprof", &Story::sample(50));
+    let (_, page) = page_of(&[&app, &launcher]);
+    page.check(true);
+    assert_eq!(u(&page.meta["totals"]["sampled_function"]), expected.len() as u64);
+    let mut found = Vec::new();
+    for row in page.rows().iter().filter(|row| row["kind"] == "functions") {
+        let thread = &page.rows()[u(&row["parent"]) as usize];
+        let process = &page.rows()[u(&thread["parent"]) as usize];
+        let (pid, tid) = match thread["label"].as_str().unwrap() {
+            "Thread 5001 of process 5000" => {
+                assert!(process["label"].as_str().unwrap().starts_with("Launcher"), "{process}");
+                (5000, 5001)
+            }
+            label => {
+                assert_eq!(label, format!("Thread {THREAD} (python)"));
+                assert!(process["label"].as_str().unwrap().contains("4242"), "{process}");
+                (4242, THREAD)
+            }
+        };
+        for record in page.records(row) {
+            let field = |name: &str| record.get(name).copied().flatten().unwrap_or(0);
+            let name = page.name(field("name")).to_owned();
+            let depth = u64::from(!matches!(name.as_str(), "main" | "worker"));
+            assert_eq!(field("lane"), depth, "{name}");
+            assert_eq!(page.name(field("file")), "/srv/train.py");
+            found.push(build::Seen {
+                pid,
+                tid,
+                start: field("start_ns") as i64 + samples[0].start,
+                duration: page.duration(&record) as i64,
+                name,
+                samples: field("samples"),
+            });
+        }
+    }
+    found.sort();
+    assert_eq!(found, expected);
+    // The calls of the same thread are there, too.
+    let threads: Vec<&Value> =
+        page.rows().iter().filter(|row| row["kind"] == "runtime").map(|row| &row["parent"]).collect();
+    let functions = page.rows().iter().find(|row| row["kind"] == "functions").unwrap();
+    assert!(threads.contains(&&functions["parent"]));
+    let (_, page) = page_of(&[&app, &launcher, "--filter", "pid=5000"]);
+    assert_eq!(u(&page.meta["totals"]["sampled_function"]), 1);
+}
+
+#[test]
 fn rows_are_chosen_as_in_reports() {
     let folder = TempFolder::new("timeline-choosing");
     let path = native(&folder, "a.gpuprof", &Story::sample(300));

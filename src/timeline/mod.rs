@@ -25,6 +25,7 @@ mod records;
 pub mod rows;
 mod samples;
 pub mod serve;
+mod stacks;
 pub mod tree;
 mod varint;
 mod words;
@@ -89,6 +90,9 @@ pub fn need() -> Need {
         &tables::UVM,
         &tables::MEMORY,
         &tables::SAMPLE,
+        &tables::CPU_SAMPLE,
+        &tables::FRAME,
+        &tables::STACK,
     ];
     Need { operators: true, ..Need::full(&tables) }
 }

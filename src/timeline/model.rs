@@ -3,6 +3,7 @@
 use super::column::Column;
 use super::names::{Naming, PageNames, PageShapes};
 use super::read::{Ends, Raw, Take};
+use super::stacks;
 use super::words;
 use crate::analysis::labels::Labels;
 use crate::error::{Error, Result};
@@ -30,11 +31,13 @@ pub enum Kept {
     Sync,
     /// Unified memory events.
     Uvm,
+    /// Functions that CPU samples saw.
+    Stack,
 }
 
 /// All stores, in the order of [`Model::stores`].
-pub const KEPT: [Kept; 7] =
-    [Kept::Gpu, Kept::Api, Kept::Range, Kept::Directive, Kept::Overhead, Kept::Sync, Kept::Uvm];
+pub const KEPT: [Kept; 8] =
+    [Kept::Gpu, Kept::Api, Kept::Range, Kept::Directive, Kept::Overhead, Kept::Sync, Kept::Uvm, Kept::Stack];
 
 /// Where pages show a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -222,6 +225,7 @@ impl Model {
             read(&tables::OVERHEAD, OVERHEAD, Ends::Duration)?,
             read(&tables::SYNC, SYNC, Ends::Duration)?,
             read(&tables::UVM, UVM, Ends::Instant)?,
+            stacks::read(frames, filter)?,
         ];
         let undrawn = raws.iter().map(|raw| raw.undrawn).sum();
         for (raw, kept) in raws.iter_mut().zip(KEPT) {

@@ -1,6 +1,7 @@
 //! Texts and launch shapes of a page, each once.
 
 use super::column::Column;
+use crate::analysis::cpu_stacks::{HostFrame, function_name};
 use crate::analysis::labels::Labels;
 use hashbrown::hash_table::Entry;
 use hashbrown::{HashMap, HashTable};
@@ -152,6 +153,7 @@ pub(super) struct Naming<'a> {
     kernels: Renamed,
     calls: Renamed,
     texts: Renamed,
+    functions: HashMap<(u32, u32), u32>,
 }
 
 impl<'a> Naming<'a> {
@@ -163,6 +165,7 @@ impl<'a> Naming<'a> {
             kernels: Renamed::default(),
             calls: Renamed::default(),
             texts: Renamed::default(),
+            functions: HashMap::new(),
         }
     }
 
@@ -200,6 +203,13 @@ impl<'a> Naming<'a> {
     /// An API call.
     pub(super) fn call(&mut self, name: u32) -> u32 {
         self.calls.get(name, || self.names.intern(self.labels.api(name)))
+    }
+
+    /// A function on a stack, by its kind and name.
+    pub(super) fn function(&mut self, kind: u32, name: u32) -> u32 {
+        let frame = HostFrame { kind, name, ..HostFrame::default() };
+        let (names, labels) = (&mut self.names, self.labels);
+        *self.functions.entry((kind, name)).or_insert_with(|| names.intern(function_name(labels, frame)))
     }
 
     /// Any name of the trace.

@@ -125,6 +125,21 @@ impl Raw {
         )
     }
 
+    /// No records yet, of these fields.
+    pub(super) fn with_fields(names: &[&'static str]) -> Raw {
+        Raw { fields: names.iter().map(|name| (*name, Column::default())).collect(), ..Raw::default() }
+    }
+
+    /// Adds a record; `numbers` in the order of the fields.
+    pub(super) fn push(&mut self, process: u32, (start_ns, end_ns): (i64, i64), numbers: &[Option<u64>]) {
+        self.start_ns.push(start_ns);
+        self.duration_ns.push(Some(end_ns.abs_diff(start_ns.min(end_ns))));
+        self.process.push(Some(u64::from(process)));
+        for ((_, column), number) in self.fields.iter_mut().zip(numbers) {
+            column.push(*number);
+        }
+    }
+
     fn add(&mut self, batch: &Batch, table: &TableSpec, takes: &[Take], ends: Ends) {
         let start = batch.i64("start_ns");
         let end = batch.i64(if ends == Ends::End { "end_ns" } else { "duration_ns" });

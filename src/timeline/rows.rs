@@ -32,6 +32,8 @@ pub enum Kind {
     Markers,
     /// OpenACC and OpenMP regions.
     Directives,
+    /// Functions of the CPU, from samples.
+    Functions,
     /// What the driver and CUPTI took.
     Overhead,
     /// Synchronisations.
@@ -71,6 +73,7 @@ impl Kind {
             Kind::Nvtx => ("nvtx", "nvtx"),
             Kind::Markers => ("markers", "nvtx"),
             Kind::Directives => ("directives", "nvtx"),
+            Kind::Functions => ("functions", "functions"),
             Kind::Overhead => ("overhead", "overhead"),
             Kind::Sync => ("sync", "sync"),
             Kind::Device => ("device", "kernel"),
@@ -128,7 +131,8 @@ pub struct Row {
     pub parent: Option<usize>,
     /// What it is called.
     pub label: String,
-    /// The table its records count for; none where they are shown a second time.
+    /// The table its records count for, or what they are called where they are in no table; none where they are shown
+    /// a second time.
     pub table: Option<&'static str>,
     /// Whether what it shows belongs to what its parent shows while that is closed.
     pub adds_up: bool,

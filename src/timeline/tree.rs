@@ -85,6 +85,18 @@ fn by_process<K: Copy + Eq + Hash + Ord>(
     out
 }
 
+/// Records of the threads of one process.
+struct Threads {
+    /// By domain.
+    calls: BTreeMap<u32, Rows<u32>>,
+    /// By row.
+    ranges: BTreeMap<u32, Rows<usize>>,
+    /// By table.
+    directives: BTreeMap<u32, Rows<u32>>,
+    /// By the process of the thread, where that has no trace.
+    functions: BTreeMap<u32, Rows<Option<u64>>>,
+}
+
 /// Rows of ranges, marks and other profilers' operators.
 const RANGE_ROWS: [(Kind, &str); 5] = [
     (Kind::Nvtx, "NVTX ranges"),
@@ -117,6 +129,9 @@ impl Tree {
         let mut ranges = by_process(model, Kept::Range, |i| (tid.id(i, 0), range_row(style.id(i, 0))));
         let (tid, table) = (directives.field("tid"), directives.field("table"));
         let mut directives = by_process(model, Kept::Directive, |i| (tid.id(i, 0), table.id(i, 0)));
+        let functions = model.store(Kept::Stack);
+        let (tid, pid) = (functions.field("tid"), functions.field("untraced_pid"));
+        let mut functions = by_process(model, Kept::Stack, |i| (tid.id(i, 0), pid.get(i)));
         let mut overhead = by_process(model, Kept::Overhead, |_| (0, ()));
         let mut syncs = by_process(model, Kept::Sync, |_| (0, ()));
         let (to, from, kind) = (uvm.field("dst_device"), uvm.field("src_device"), uvm.field("kind"));
@@ -128,11 +143,17 @@ impl Tree {
 
         let mut processes = BTreeSet::new();
         processes.extend(calls.keys().chain(ranges.keys()).chain(directives.keys()));
+        processes.extend(functions.keys());
         processes.extend(overhead.keys().chain(syncs.keys()).chain(migrations.keys()).chain(work.keys()));
         for process in processes {
             let root = tree.push(Row::heading(Kind::Process, None, places.process(process)));
-            let (calls, ranges) = (take(&mut calls, process), take(&mut ranges, process));
-            tree.threads(process, root, places, calls, ranges, take(&mut directives, process));
+            let threads = Threads {
+                calls: take(&mut calls, process),
+                ranges: take(&mut ranges, process),
+                directives: take(&mut directives, process),
+                functions: take(&mut functions, process),
+            };
+            tree.threads(process, root, places, threads);
             for ((), members) in take(&mut overhead, process).into_values().flatten() {
                 tree.leaf(Kind::Overhead, root, "Profiling Overhead", Some("overhead"), Kept::Overhead, members);
             }
@@ -187,21 +208,19 @@ impl Tree {
         self.push(Row { table, kept: Some(kept), members, ..row })
     }
 
-    fn threads(
-        &mut self,
-        process: u32,
-        root: usize,
-        places: &Places,
-        mut calls: BTreeMap<u32, Rows<u32>>,
-        mut ranges: BTreeMap<u32, Rows<usize>>,
-        mut directives: BTreeMap<u32, Rows<u32>>,
-    ) {
-        let mut tids: Vec<u32> = calls.keys().chain(ranges.keys()).chain(directives.keys()).copied().collect();
+    fn threads(&mut self, process: u32, root: usize, places: &Places, threads: Threads) {
+        let Threads { mut calls, mut ranges, mut directives, mut functions } = threads;
+        let tids = calls.keys().chain(ranges.keys()).chain(directives.keys()).chain(functions.keys());
+        let mut tids: Vec<u32> = tids.copied().collect();
         // The main thread first: it has the number of its process.
         tids.sort_unstable_by_key(|&tid| (places.pid(process) != Some(tid), tid));
         tids.dedup();
         for tid in tids {
-            let thread = self.push(Row::heading(Kind::Thread, Some(root), places.thread(process, tid)));
+            let functions = functions.remove(&tid).unwrap_or_default();
+            let untraced = functions.keys().copied().flatten().next();
+            let of = untraced.map(|pid| format!(" of process {pid}")).unwrap_or_default();
+            let label = format!("{}{of}", places.thread(process, tid));
+            let thread = self.push(Row::heading(Kind::Thread, Some(root), label));
             for (domain, members) in calls.remove(&tid).into_iter().flatten() {
                 let (kind, label) = match domain {
                     cupti::DRIVER => (Kind::Driver, "Driver API"),
@@ -218,6 +237,9 @@ impl Tree {
                 let label = ["OpenACC", "OpenMP"][table as usize % 2];
                 let table = DIRECTIVE_TABLES[table as usize % 2].name;
                 self.leaf(Kind::Directives, thread, label, Some(table), Kept::Directive, members);
+            }
+            for members in functions.into_values() {
+                self.leaf(Kind::Functions, thread, "CPU samples", Some("sampled_function"), Kept::Stack, members);
             }
         }
     }

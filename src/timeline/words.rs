@@ -51,6 +51,10 @@ pub(super) fn names(raw: &Raw, kept: Kept, naming: &mut Naming) -> Column {
             };
             records.map(|i| Some(u64::from(name(i)))).collect()
         }
+        Kept::Stack => {
+            let function = |naming: &mut Naming, i| naming.function(kind.id(i, 0), name_id.id(i, 0));
+            records.map(|i| Some(u64::from(function(naming, i)))).collect()
+        }
         Kept::Overhead | Kept::Sync | Kept::Uvm => {
             let (codes, what) = match kept {
                 Kept::Overhead => (codes::OVERHEAD_KIND, "overhead"),
@@ -103,6 +107,7 @@ pub(super) fn add_fields(raw: &mut Raw, kept: Kept, naming: &mut Naming, store: 
             ("dst_device", "dst_device"),
             ("stream", "stream"),
         ],
+        Kept::Stack => &[("tid", "tid"), ("samples", "samples")],
     };
     let mut named = |field: &str, make: &mut dyn FnMut(&mut Naming, u32) -> u32| -> Column {
         let values = raw.field(field);
@@ -167,6 +172,10 @@ pub(super) fn add_fields(raw: &mut Raw, kept: Kept, naming: &mut Naming, store: 
                 records.clone().map(|i| value.get(i).filter(|_| faults(i))).collect(),
             );
         }
+        Kept::Stack => {
+            let file = named("file_id", &mut |naming, v| naming.text(v));
+            store.add_field("file", Shown::Always, file);
+        }
         Kept::Api | Kept::Overhead | Kept::Sync => {}
     }
     for (from, to) in plain {
@@ -179,6 +188,7 @@ pub(super) fn add_fields(raw: &mut Raw, kept: Kept, naming: &mut Naming, store: 
         Kept::Range => &["style"],
         Kept::Directive => &["table"],
         Kept::Uvm => &["kind"],
+        Kept::Stack => &["untraced_pid"],
         Kept::Overhead | Kept::Sync => &[],
     };
     for name in hidden {

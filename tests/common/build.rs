@@ -5,12 +5,14 @@ mod kineto;
 mod native;
 mod nsys;
 mod nvprof;
+mod sampled;
 
 pub use database::*;
 pub use kineto::*;
 pub use native::*;
 pub use nsys::*;
 pub use nvprof::*;
+pub use sampled::*;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;

@@ -45,7 +45,8 @@ def main():
     flows = collections.Counter()
     counters = collections.defaultdict(list)
     work = collections.defaultdict(list)
-    last_ns = 0
+    # Functions of CPU samples come behind everything else, thread by thread; all else is in one order.
+    last_ns = collections.Counter()
     stages = 0
     moments = 0
     if not trace.packet[0].first_packet_on_sequence or trace.packet[0].sequence_flags != 3:
@@ -91,9 +92,11 @@ def main():
         if event.type == event.TYPE_INSTANT:
             moments += 1
             continue
-        if now < last_ns:
+        is_sampled = tracks[event.track_uuid].name.endswith("(CPU samples)")
+        clock = event.track_uuid if is_sampled else None
+        if now < last_ns[clock]:
             fail(f"time runs backwards at {now}")
-        last_ns = now
+        last_ns[clock] = now
         if event.type == event.TYPE_SLICE_BEGIN:
             open_slices[event.track_uuid].append((now, categories[event.category_iids[0]]))
             flows.update(event.flow_ids)

@@ -4,6 +4,9 @@ use super::json;
 use super::own::Own;
 use super::prepared::Prepared;
 use super::who::Head;
+use crate::analysis::cpu_slices::Edge;
+use crate::analysis::cpu_stacks::{HostFrame, function_name};
+use crate::analysis::labels::Labels;
 use crate::export::Context;
 use crate::export::slices::line::Form;
 use crate::export::slices::links;
@@ -275,4 +278,30 @@ pub fn number(out: &mut Vec<u8>, key: &[u8], value: Option<impl Into<i64>>) {
         json::signed(out, value.into());
         out.push(b',');
     }
+}
+
+/// One end of a slice of a function that was seen by CPU samples. Our reader passes over these: the samples are
+/// written as rows too.
+pub fn stack_edge(out: &mut Vec<u8>, labels: &Labels, head: &Head, zero_ns: i64, edge: &Edge<HostFrame>) {
+    out.extend_from_slice(match edge.samples {
+        None => b",\n{\"ph\":\"B\",\"cat\":\"cpu_stack\",",
+        Some(_) => b",\n{\"ph\":\"E\",\"cat\":\"cpu_stack\",",
+    });
+    out.extend_from_slice(&head.ids);
+    json::microseconds(out, edge.at_ns.saturating_sub(zero_ns).max(0));
+    out.extend_from_slice(b",\"name\":");
+    json::string(out, function_name(labels, edge.frame).as_bytes());
+    out.extend_from_slice(b",\"args\":{");
+    match edge.samples {
+        None if edge.frame.file != 0 => {
+            out.extend_from_slice(b"\"file\":");
+            json::string(out, labels.text(edge.frame.file).as_bytes());
+        }
+        None => {}
+        Some(samples) => {
+            out.extend_from_slice(b"\"samples\":");
+            json::unsigned(out, samples);
+        }
+    }
+    out.extend_from_slice(b"}}");
 }

@@ -70,10 +70,24 @@ const KEEPS: &[Keeps] = &[
     all("openmp", "our reader alone understands it"),
     all("range", "other readers see no domain, colour or payload"),
     all("sample", "other readers see counters"),
+    all(
+        "cpu_sample",
+        "other readers see functions as slices, from the first sample that has them to the end of the last",
+    ),
+    all("frame", "our reader alone understands it"),
+    all("stack", "our reader alone understands it"),
+    all("launch_stack", "our reader alone understands it"),
 ];
 
 /// Rows that are written as rows alone.
-static LISTED: &[&TableSpec] = &[&tables::EXTERNAL, &tables::SAMPLE];
+static LISTED: &[&TableSpec] = &[
+    &tables::EXTERNAL,
+    &tables::SAMPLE,
+    &tables::FRAME,
+    &tables::STACK,
+    &tables::LAUNCH_STACK,
+    &tables::CPU_SAMPLE,
+];
 
 fn write(context: &Context, destination: &mut Destination) -> Result<()> {
     let links = match context.options.flag("flows", false)? {
@@ -91,6 +105,7 @@ fn write(context: &Context, destination: &mut Destination) -> Result<()> {
     let mut writer = Writer::new(context, &mut naming, Placing::new(&people, links), defining)?;
     context.frames.in_order(super::slices::DRAWN, context.filter, |chunk| writer.chunk(chunk, &mut output))?;
     writer.rest(&mut output)?;
+    writer.stacks(&mut output)?;
     context.frames.in_order(LISTED, context.filter, |chunk| writer.listed(chunk, &mut output))?;
     writer.finish(&mut output)
 }

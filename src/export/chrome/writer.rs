@@ -1,17 +1,18 @@
 //! Puts the document together: header, events, lists of rows.
 
-use super::event::{Events, View};
+use super::event::{self, Events, View};
 use super::head;
 use super::json;
 use super::output::Output;
 use super::own;
 use super::prepared::{self, Prepared};
 use super::who::{self, Who};
+use crate::analysis::cpu_slices::{self, SampledThread, earlier};
 use crate::error::Result;
 use crate::export::Context;
 use crate::export::slices::line::Form;
 use crate::export::slices::naming::Naming;
-use crate::export::slices::place::{Placed, Placing};
+use crate::export::slices::place::{Placed, Placing, Track};
 use crate::export::slices::view::column;
 use crate::trace::ordered::{Chunk, Piece};
 use hashbrown::HashMap;
@@ -122,13 +123,37 @@ impl<'a, 'n> Writer<'a, 'n> {
         parts.into_iter().try_for_each(|part| output.write(&part?))
     }
 
+    /// Writes the functions of CPU samples as slices that begin and end, once all other slices are written.
+    ///
+    /// # Errors
+    /// A part of a file that cannot be read; the output cannot be written.
+    pub fn stacks(&mut self, output: &mut Output) -> Result<()> {
+        let zero_ns = self.begin(&Placed::default(), output)?;
+        let (frames, filter, labels) = (self.context.frames, self.context.filter, self.context.labels);
+        let mut heads: HashMap<SampledThread, usize> = HashMap::new();
+        let mut text = Vec::new();
+        cpu_slices::each(frames, filter, |thread, edge| {
+            let head = *heads.entry(thread).or_insert_with(|| {
+                self.who.open(&Track { line: thread.into(), lane: 0 }, &mut text);
+                self.who.heads.len() - 1
+            });
+            event::stack_edge(&mut text, labels, &self.who.heads[head], zero_ns, &edge);
+            if text.len() >= LIST_BYTES {
+                output.text(std::mem::take(&mut text))?;
+            }
+            Ok(())
+        })?;
+        output.text(text)
+    }
+
     /// Writes the header, unless that is done. The first row is the earliest; times are counted from its microsecond.
     fn begin(&mut self, placed: &Placed, output: &mut Output) -> Result<i64> {
         if let Some(zero_ns) = self.zero_ns {
             return Ok(zero_ns);
         }
-        let first = placed.slots.iter().find(|slot| slot.form != Form::Timeless);
-        let zero_ns = first.map_or(0, |slot| slot.start_ns.div_euclid(1000).saturating_mul(1000));
+        let first = placed.slots.iter().find(|slot| slot.form != Form::Timeless).map(|slot| slot.start_ns);
+        let first_ns = earlier(first, cpu_slices::first_ns(self.context.frames, self.context.filter)?);
+        let zero_ns = first_ns.map_or(0, |ns| ns.div_euclid(1000).saturating_mul(1000));
         self.zero_ns = Some(zero_ns);
         let devices: Vec<(u32, DeviceRow)> = self
             .defining

@@ -75,14 +75,9 @@ impl Events<'_> {
         }
     }
 
+    #[inline]
     fn event(&self, out: &mut Vec<u8>, time: u64, kind: u64, track: u64, rest: impl FnOnce(&mut Vec<u8>)) {
-        packet(out, self.prefix, Some(time), |out| {
-            wire::message(out, packet::TRACK_EVENT, |out| {
-                wire::unsigned(out, event::TYPE, kind);
-                wire::unsigned(out, event::TRACK, track);
-                rest(out);
-            });
-        });
+        track_event(out, self.prefix, (time, kind, track), rest);
     }
 
     /// Arrow and arguments.
@@ -191,6 +186,23 @@ impl Events<'_> {
     }
 }
 
+/// Writes an event of a track: its time, type and track are given, `rest` writes everything else.
+#[inline]
+pub fn track_event(
+    out: &mut Vec<u8>,
+    prefix: &[u8],
+    (time, kind, track): (u64, u64, u64),
+    rest: impl FnOnce(&mut Vec<u8>),
+) {
+    packet(out, prefix, Some(time), |out| {
+        wire::message(out, packet::TRACK_EVENT, |out| {
+            wire::unsigned(out, event::TYPE, kind);
+            wire::unsigned(out, event::TRACK, track);
+            rest(out);
+        });
+    });
+}
+
 /// Stages by number, from 1.
 pub static STAGES: &[&str] = &["kernel", "copy", "fill"];
 
@@ -227,7 +239,8 @@ fn category(rows: &Batch, columns: &Columns, i: usize) -> u64 {
     })
 }
 
-fn annotate(out: &mut Vec<u8>, name: u64, value: Option<impl Into<i64>>) {
+/// An argument that is a number, if there is one.
+pub fn annotate(out: &mut Vec<u8>, name: u64, value: Option<impl Into<i64>>) {
     if let Some(value) = value {
         wire::message(out, event::ANNOTATION, |out| {
             wire::unsigned(out, 1, name);
@@ -245,7 +258,8 @@ fn annotate_id(out: &mut Vec<u8>, name: u64, value: Option<u64>) {
     }
 }
 
-fn annotate_text(out: &mut Vec<u8>, name: u64, value: &str) {
+/// An argument that is text.
+pub fn annotate_text(out: &mut Vec<u8>, name: u64, value: &str) {
     wire::message(out, event::ANNOTATION, |out| {
         wire::unsigned(out, 1, name);
         wire::string(out, 6, value);

@@ -112,6 +112,14 @@ const KEEPS: &[Keeps] = &[
     all("openmp"),
     only("range", &["start_ns", "end_ns", "domain_id", "name_id", "category", "payload_i64", "payload_f64", "tid"]),
     all("sample"),
+    Keeps {
+        table: "cpu_sample",
+        columns: Columns::Only(&["start_ns", "of_pid", "tid", "stack_id", "weight_ns"]),
+        note: "Perfetto reads it, gpuprof does not; functions are slices, from the first sample that has them to the \
+               end of the last",
+    },
+    only("frame", &["id", "name_id", "file_id", "kind"]),
+    all("stack"),
 ];
 
 fn write(context: &Context, destination: &mut Destination) -> Result<()> {
@@ -128,7 +136,8 @@ fn write(context: &Context, destination: &mut Destination) -> Result<()> {
     let people = People::read(context, |_| Ok(()))?;
     let mut naming = Naming::new(context.labels, &people);
     let stream = destination.stream()?;
-    let mut writer = Writer::new(context, stream, &mut naming, Placing::new(&people, links), extras);
+    let mut writer = Writer::new(context, stream, &mut naming, Placing::new(&people, links), extras)?;
     context.frames.in_order(super::slices::DRAWN, context.filter, |chunk| writer.chunk(chunk))?;
-    writer.finish()
+    writer.finish()?;
+    writer.stacks()
 }

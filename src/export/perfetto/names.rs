@@ -2,11 +2,13 @@
 
 use super::schema::interned;
 use super::wire;
+use crate::analysis::cpu_stacks::{HostFrame, function_name};
 use crate::analysis::labels::Labels;
 use crate::export::slices::view::view;
 use crate::export::slices::words::described;
 use hashbrown::HashMap;
 use trace_format::columns::Batch;
+use trace_format::tables;
 
 view! {
     /// The columns that names and arguments are made of, of whatever table.
@@ -56,6 +58,7 @@ pub static CATEGORIES: &[&str] = &[
     "jit",
     "openacc",
     "openmp",
+    "cpu_stack",
     "other",
 ];
 
@@ -146,6 +149,16 @@ impl<'a> Names<'a> {
         let new = &mut self.new;
         *self.coded.entry((rows.table.id, codes.0, codes.1)).or_insert_with(|| {
             entry(new, interned::NAME, next, &described(rows, i).1);
+            next
+        })
+    }
+
+    /// The number of a function's name.
+    pub fn function(&mut self, frame: HostFrame) -> u64 {
+        let next = self.coded.len() as u64 * 4 + 3 + FIRST;
+        let (labels, new) = (self.labels, &mut self.new);
+        *self.coded.entry((tables::CPU_SAMPLE.id, frame.kind, frame.name)).or_insert_with(|| {
+            entry(new, interned::NAME, next, function_name(labels, frame));
             next
         })
     }

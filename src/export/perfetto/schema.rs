@@ -116,6 +116,8 @@ pub static ARGUMENTS: &[&str] = &[
     "category",
     "payload",
     "event",
+    "file",
+    "samples",
 ];
 
 /// The number of an argument's name.

@@ -163,6 +163,11 @@ impl<'a, 'n> Tracks<'a, 'n> {
                 (Some(device), None) => self.device(out, process, device),
                 (None, _) => self.process(out, process),
             };
+            let parent = match line {
+                // Beside the thread's own slices, where it has some.
+                Line::Stacks { tid, .. } => self.threads.get(&(process, tid)).copied().unwrap_or(parent),
+                _ => parent,
+            };
             // Lanes of one line have one name: viewers merge such siblings into one row.
             let name = self.naming.in_context(line);
             self.named(out, parent, &name, line.rank(), false)

@@ -1,23 +1,28 @@
 //! Puts the trace together: the first packet, descriptors, names, and what happens.
 
-use super::event::{Events, STAGES, queue_iid, room_for_shapes};
+use super::event::{Events, STAGES, annotate, annotate_text, queue_iid, room_for_shapes, track_event};
 use super::items::Items;
-use super::names::{CATEGORIES, Columns, Names, entry};
-use super::schema::{ARGUMENTS, TRACE_PACKET, interned, packet};
+use super::names::{CATEGORIES, Columns, Names, category_iid, entry};
+use super::schema::{ARGUMENTS, TRACE_PACKET, argument, event, interned, packet};
 use super::tracks::Tracks;
 use super::wire;
+use crate::analysis::cpu_slices::{self, SampledThread, earlier};
 use crate::error::{Error, Result};
 use crate::export::Context;
 use crate::export::slices::line::{Form, Line};
 use crate::export::slices::naming::Naming;
-use crate::export::slices::place::{Placed, Placing};
+use crate::export::slices::place::{Placed, Placing, Track};
 use crate::trace::ordered::Chunk;
+use hashbrown::HashMap;
 use rayon::prelude::*;
 use std::io::Write;
 use std::sync::OnceLock;
 
 /// Items that one thread makes packets of at a time.
 const PART_ITEMS: usize = 16_384;
+
+/// How much is written at once.
+const WRITTEN_BYTES: usize = 1 << 20;
 
 /// About how long a packet is.
 const PACKET_BYTES: usize = 96;
@@ -44,6 +49,8 @@ pub struct Writer<'a, 'n> {
     items: Items,
     shapes: Vec<OnceLock<Box<[u8]>>>,
     prefix: Vec<u8>,
+    /// When the first CPU sample was taken.
+    first_sample_ns: Option<i64>,
     /// Once the first packet is written.
     shift_ns: Option<i64>,
     extras: Extras,
@@ -62,18 +69,21 @@ pub struct Extras {
 
 impl<'a, 'n> Writer<'a, 'n> {
     /// A trace of which nothing is written yet.
+    ///
+    /// # Errors
+    /// A part of a file that cannot be read.
     pub fn new(
         context: &'a Context<'a>,
         stream: &'n mut dyn Write,
         naming: &'n mut Naming<'a>,
         placing: Placing<'a>,
         extras: Extras,
-    ) -> Self {
+    ) -> Result<Self> {
         let sequence = sequence_id(context);
         let mut prefix = Vec::new();
         wire::unsigned(&mut prefix, packet::SEQUENCE_ID, sequence);
         wire::unsigned(&mut prefix, packet::SEQUENCE_FLAGS, 2);
-        Writer {
+        Ok(Writer {
             context,
             stream,
             placing,
@@ -83,9 +93,10 @@ impl<'a, 'n> Writer<'a, 'n> {
             items: Items::new(extras.counters),
             shapes: room_for_shapes(context.frames.shapes.all().len()),
             prefix,
+            first_sample_ns: cpu_slices::first_ns(context.frames, context.filter)?,
             shift_ns: None,
             extras,
-        }
+        })
     }
 
     /// Writes the next rows.
@@ -97,13 +108,61 @@ impl<'a, 'n> Writer<'a, 'n> {
         self.placed(&placed, false)
     }
 
-    /// Writes what is left.
+    /// Writes what is left of the rows.
     ///
     /// # Errors
     /// The output cannot be written.
     pub fn finish(&mut self) -> Result<()> {
         let placed = self.placing.rest();
         self.placed(&placed, true)
+    }
+
+    /// Writes the functions of CPU samples as slices, once all rows are written.
+    ///
+    /// # Errors
+    /// A part of a file that cannot be read; the output cannot be written.
+    pub fn stacks(&mut self) -> Result<()> {
+        let (frames, filter, labels) = (self.context.frames, self.context.filter, self.context.labels);
+        let mut out = Vec::new();
+        let shift_ns = self.begin(&Placed::default(), &mut out);
+        let category = category_iid("cpu_stack");
+        let mut opened: HashMap<SampledThread, u64> = HashMap::new();
+        cpu_slices::each(frames, filter, |thread, edge| {
+            let track = *opened.entry(thread).or_insert_with(|| {
+                self.tracks.open(&Track { line: thread.into(), lane: 0 }, &mut out);
+                self.tracks.slices.last().copied().unwrap_or(0)
+            });
+            let name = self.names.function(edge.frame);
+            self.new_names(&mut out);
+            let time = edge.at_ns.saturating_sub(shift_ns).max(0) as u64;
+            match edge.samples {
+                None => track_event(&mut out, &self.prefix, (time, 1, track), |out| {
+                    wire::unsigned(out, event::NAME, name);
+                    wire::unsigned(out, event::CATEGORY, category);
+                    if edge.frame.file != 0 {
+                        annotate_text(out, argument("file"), labels.text(edge.frame.file));
+                    }
+                }),
+                // Arguments of an end are added to those of the beginning.
+                Some(samples) => track_event(&mut out, &self.prefix, (time, 2, track), |out| {
+                    annotate(out, argument("samples"), i64::try_from(samples).ok());
+                }),
+            }
+            if out.len() >= WRITTEN_BYTES {
+                self.stream.write_all(&out).map_err(|e| Error::output(&e))?;
+                out.clear();
+            }
+            Ok(())
+        })?;
+        self.stream.write_all(&out).map_err(|e| Error::output(&e))
+    }
+
+    /// Writes the names that were given numbers since.
+    fn new_names(&mut self, out: &mut Vec<u8>) {
+        let new = self.names.take_new();
+        if !new.is_empty() {
+            packet(out, &self.prefix, None, |out| wire::bytes(out, packet::INTERNED_DATA, &new));
+        }
     }
 
     fn placed(&mut self, placed: &Placed, is_last: bool) -> Result<()> {
@@ -121,10 +180,7 @@ impl<'a, 'n> Writer<'a, 'n> {
         if is_last {
             self.items.end_all(&mut self.tracks, &mut head);
         }
-        let new_names = self.names.take_new();
-        if !new_names.is_empty() {
-            packet(&mut head, &self.prefix, None, |out| wire::bytes(out, packet::INTERNED_DATA, &new_names));
-        }
+        self.new_names(&mut head);
         self.stream.write_all(&head).map_err(|e| Error::output(&e))?;
         let events = Events {
             context: self.context,
@@ -156,7 +212,8 @@ impl<'a, 'n> Writer<'a, 'n> {
             return shift_ns;
         }
         let first = placed.slots.iter().find(|slot| slot.form != Form::Timeless);
-        let zero_ns = first.map_or(0, |slot| slot.start_ns);
+        let first_ns = earlier(first.map(|slot| slot.start_ns), self.first_sample_ns);
+        let zero_ns = first_ns.unwrap_or(0);
         let shift_ns = zero_ns.min(0);
         self.shift_ns = Some(shift_ns);
         let mut prefix = Vec::new();

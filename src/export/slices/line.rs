@@ -1,5 +1,6 @@
 //! The lines of a timeline, and the form in which a row is drawn.
 
+use crate::analysis::cpu_slices::SampledThread;
 use crate::export::lanes::Nesting;
 
 /// Where slices are drawn: a stream of a GPU, a thread of a process, or a place for what is on neither.
@@ -59,6 +60,15 @@ pub enum Line {
         /// Thread id.
         tid: u32,
     },
+    /// Functions of a thread, from CPU samples.
+    Stacks {
+        /// Ordinal of the process; of the one that looked, if the thread's own has no trace.
+        process: u32,
+        /// The number of the thread's process, if that has no trace.
+        untraced_pid: Option<u32>,
+        /// Thread id.
+        tid: u32,
+    },
     /// Ranges that are bound to no thread.
     Ranges {
         /// Ordinal of the process.
@@ -76,6 +86,12 @@ pub enum Line {
     },
 }
 
+impl From<SampledThread> for Line {
+    fn from(SampledThread { process, untraced_pid, tid }: SampledThread) -> Self {
+        Line::Stacks { process, untraced_pid, tid }
+    }
+}
+
 impl Line {
     /// Ordinal of the process.
     pub fn process(self) -> u32 {
@@ -86,6 +102,7 @@ impl Line {
             | Line::UnifiedMemory { process, .. }
             | Line::Memory { process, .. }
             | Line::Thread { process, .. }
+            | Line::Stacks { process, .. }
             | Line::Ranges { process }
             | Line::Overhead { process }
             | Line::Compiler { process } => process,
@@ -100,7 +117,11 @@ impl Line {
             | Line::Sync { device, .. }
             | Line::Memory { device, .. } => Some(device),
             Line::UnifiedMemory { device, .. } => device,
-            Line::Thread { .. } | Line::Ranges { .. } | Line::Overhead { .. } | Line::Compiler { .. } => None,
+            Line::Thread { .. }
+            | Line::Stacks { .. }
+            | Line::Ranges { .. }
+            | Line::Overhead { .. }
+            | Line::Compiler { .. } => None,
         }
     }
 
@@ -117,7 +138,7 @@ impl Line {
     /// How its slices lie to each other.
     pub fn nesting(self) -> Nesting {
         match self {
-            Line::Thread { .. } => Nesting::Nested,
+            Line::Thread { .. } | Line::Stacks { .. } => Nesting::Nested,
             _ => Nesting::Flat,
         }
     }
@@ -129,6 +150,7 @@ impl Line {
             Line::Graphs { stream, .. } => (u64::from(stream), 1),
             Line::Sync { stream, .. } => (stream.map_or(1 << 32, u64::from), 2),
             Line::Thread { tid, .. } => (u64::from(tid), 0),
+            Line::Stacks { tid, .. } => (u64::from(tid), 1),
             Line::UnifiedMemory { .. } | Line::Ranges { .. } => (1 << 33, 0),
             Line::Memory { .. } | Line::Overhead { .. } => (1 << 33, 1),
             Line::Compiler { .. } => (1 << 33, 2),

@@ -52,13 +52,23 @@ impl<'a> Naming<'a> {
             Line::Sync { stream: None, .. } => "synchronisation".to_owned(),
             Line::UnifiedMemory { .. } => "unified memory".to_owned(),
             Line::Memory { .. } => "memory".to_owned(),
-            Line::Thread { process, tid } => match self.people.thread_name_id(process, tid) {
-                Some(id) => self.labels.text(id).to_owned(),
-                None => format!("thread {tid}"),
-            },
+            Line::Thread { process, tid } => self.thread(process, tid),
+            Line::Stacks { process, untraced_pid: None, tid } => {
+                format!("{} (CPU samples)", self.thread(process, tid))
+            }
+            Line::Stacks { untraced_pid: Some(pid), tid, .. } => {
+                format!("thread {tid} of process {pid} (CPU samples)")
+            }
             Line::Ranges { .. } => "ranges across threads".to_owned(),
             Line::Overhead { .. } => "profiling overhead".to_owned(),
             Line::Compiler { .. } => "just-in-time compiler".to_owned(),
+        }
+    }
+
+    fn thread(&self, process: u32, tid: u32) -> String {
+        match self.people.thread_name_id(process, tid) {
+            Some(id) => self.labels.text(id).to_owned(),
+            None => format!("thread {tid}"),
         }
     }
 

@@ -1,7 +1,8 @@
-//! CPU samples as a timeline: from one sample of a thread to the next, functions that are in both go on.
+//! The samples of one thread as a profile of events.
 
 use super::profiles::event;
 use super::spill::{Spill, Stream};
+use crate::analysis::cpu_slices::{Edge, OpenStack};
 use crate::error::Result;
 
 /// The samples of one thread so far.
@@ -9,10 +10,8 @@ use crate::error::Result;
 pub(super) struct CpuTimeline {
     /// Its events.
     pub(super) events: Stream,
-    /// Functions that are open, outermost first, as places in the table of frames.
-    open: Vec<u32>,
-    /// Until when the last sample stands.
-    until_ns: i64,
+    /// What goes on, as places in the table of frames.
+    stack: OpenStack<u32>,
 }
 
 impl CpuTimeline {
@@ -27,19 +26,8 @@ impl CpuTimeline {
         weight_ns: i64,
         frames: &[u32],
     ) -> Result<()> {
-        // A thread that was asleep or that nobody looked at in time did nothing that is known.
-        if start_ns > self.until_ns.saturating_add(weight_ns / 2) {
-            self.close(spill)?;
-        }
-        let same = self.open.iter().zip(frames).take_while(|(a, b)| a == b).count();
-        // Samples come a little early or late; nothing may end before it began.
-        self.shut(spill, same, start_ns)?;
-        for &frame in frames.iter().skip(same) {
-            self.write(spill, 'O', frame, start_ns)?;
-            self.open.push(frame);
-        }
-        self.until_ns = start_ns.saturating_add(weight_ns);
-        Ok(())
+        let events = &mut self.events;
+        self.stack.sample(start_ns, weight_ns, frames, |edge| write(spill, events, &edge))
     }
 
     /// Ends what is open, where the last sample ends.
@@ -47,22 +35,15 @@ impl CpuTimeline {
     /// # Errors
     /// The temporary file failed.
     pub(super) fn close(&mut self, spill: &mut Spill) -> Result<()> {
-        self.shut(spill, 0, self.until_ns)
+        let events = &mut self.events;
+        self.stack.close(|edge| write(spill, events, &edge))
     }
+}
 
-    fn shut(&mut self, spill: &mut Spill, keep: usize, at_ns: i64) -> Result<()> {
-        while self.open.len() > keep {
-            if let Some(frame) = self.open.pop() {
-                self.write(spill, 'C', frame, at_ns)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn write(&mut self, spill: &mut Spill, kind: char, frame: u32, at_ns: i64) -> Result<()> {
-        let is_first = self.events.is_empty();
-        spill.append(&mut self.events, |out| event(out, is_first, kind, frame, at_ns))
-    }
+fn write(spill: &mut Spill, events: &mut Stream, edge: &Edge<u32>) -> Result<()> {
+    let is_first = events.is_empty();
+    let kind = if edge.samples.is_none() { 'O' } else { 'C' };
+    spill.append(events, |out| event(out, is_first, kind, edge.frame, edge.at_ns))
 }
 
 #[cfg(test)]

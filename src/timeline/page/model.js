@@ -199,6 +199,7 @@ const COLOURS = {
   runtime: ["#8fa6bf", "#7f9bb5", "#a3b4c6", "#6f8fae"],
   driver: ["#a79bb8", "#9488aa", "#b9aec7", "#8679a0"],
   nvtx: ["#9fcf9b", "#d8b17c", "#a5a8e0", "#7cc4c4", "#d99fb4", "#c3c978"],
+  functions: ["#c8a98f", "#b9b18a", "#d3b7a1", "#a9b39a", "#bfa0a0", "#cdbf9c"],
   overhead: ["#c9806b"],
   sync: ["#b39ddb"],
   migration: ["#e3b15f", "#cf8fbf"],
@@ -218,7 +219,7 @@ function hash(text) {
 
 /** The colour of a record's name in a row, "#rrggbb". */
 function colourOf(kind, name) {
-  if (/memcpy|memory copy/i.test(name) && kind !== "runtime" && kind !== "driver" && kind !== "nvtx") {
+  if (/memcpy|memory copy/i.test(name) && kind !== "runtime" && kind !== "driver" && kind !== "nvtx" && kind !== "functions") {
     const flat = name.toLowerCase().replace(/[^a-z]/g, "");
     const direction = DIRECTIONS.find(([text]) => flat.includes(text));
     return COLOURS.memcpy[direction ? direction[1] : 4];

@@ -15,10 +15,11 @@ function make(tag, properties = {}, ...children) {
 const LABELS_OF = {
   start_ns: "Start", duration_ns: "Duration", name: "Name", correlation: "Correlation", bytes: "Size", stream: "Stream", context: "Context",
   device: "Device", tid: "Thread", result: "Result", value: "Value", copy_kind: "Copy", src_kind: "From", dst_kind: "To", domain: "Domain",
-  category: "Category", payload: "Payload", queued_ns: "Queued", gpu_count: "GPU records", graph_node: "Graph node",
+  category: "Category", payload: "Payload", queued_ns: "Queued", gpu_count: "GPU records", graph_node: "Graph node", file: "File",
+  samples: "Samples",
 };
 /** Columns that hold the id of a name. */
-const NAME_COLUMNS = new Set(["name", "copy_kind", "src_kind", "dst_kind", "domain", "payload"]);
+const NAME_COLUMNS = new Set(["name", "copy_kind", "src_kind", "dst_kind", "domain", "payload", "file"]);
 /** Columns that say where to go, not what is. */
 const LINK_COLUMNS = new Set(["lane", "launch_row", "launch_index", "gpu_row", "gpu_index"]);
 const SHAPE_LABELS = [["grid", "Grid"], ["block", "Block"], ["cluster", "Cluster"], ["registers", "Registers per thread"],

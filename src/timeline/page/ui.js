@@ -255,7 +255,7 @@ const KEYS = [
   ["/", "search"], ["n, p", "next, previous hit"], ["g, k", "longest idle gaps, kernels"], ["t", "dark or light"], ["q", "side panel"], ["Escape", "clear search, span, selection"], ["?", "this help"],
 ];
 const LEGEND = [["kernel", "Kernels, a colour per name"], ["memcpy", "Copies, a colour per direction"], ["memset", "Memory set"], ["runtime", "Runtime API"], ["driver", "Driver API"],
-  ["nvtx", "NVTX ranges"], ["sync", "Synchronization"], ["migration", "Data migration"], ["overhead", "Profiling overhead"]];
+  ["nvtx", "NVTX ranges"], ["functions", "Functions, from CPU samples"], ["sync", "Synchronization"], ["migration", "Data migration"], ["overhead", "Profiling overhead"]];
 
 /** Keys and legend. */
 class About {

@@ -7,12 +7,14 @@ use super::*;
 pub struct Native {
     pub rows_per_frame: usize,
     pub close: bool,
+    /// The process is the launcher, which looked from outside.
+    pub launcher: bool,
     pub write: WriteOptions,
 }
 
 impl Default for Native {
     fn default() -> Self {
-        Native { rows_per_frame: usize::MAX, close: true, write: WriteOptions::default() }
+        Native { rows_per_frame: usize::MAX, close: true, launcher: false, write: WriteOptions::default() }
     }
 }
 
@@ -64,6 +66,9 @@ impl<W: Output> NativeWriter<W> {
         if let Some((rank, world)) = story.rank {
             process["rank"] = rank.into();
             process["world_size"] = world.into();
+        }
+        if options.launcher {
+            process["role"] = "launcher".into();
         }
         this.writer.write_json(&PROCESS, &process).expect("a process");
         if let Some(epoch) = story.epoch {
