@@ -170,7 +170,7 @@ impl Output {
     }
 
     fn writer(&mut self) -> Result<&mut dyn Write> {
-        self.destination.stream()
+        Ok(self.destination.stream()?)
     }
 
     fn done(self) -> Result<()> {

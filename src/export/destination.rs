@@ -13,7 +13,7 @@ use std::sync::Mutex;
 /// Where an exporter writes, according to its [`Shape`].
 pub enum Destination {
     /// A stream of bytes.
-    Stream(Box<dyn Write>),
+    Stream(Box<dyn Write + Send>),
     /// The path of a file to be created.
     File(PathBuf),
     /// An empty folder.
@@ -25,7 +25,7 @@ impl Destination {
     ///
     /// # Errors
     /// The exporter's [`Shape`] is another one.
-    pub fn stream(&mut self) -> Result<&mut dyn Write> {
+    pub fn stream(&mut self) -> Result<&mut (dyn Write + Send)> {
         match self {
             Destination::Stream(out) => Ok(&mut **out),
             Destination::File(path) | Destination::Folder(path) => Err(Error::at(path, "is no stream")),

@@ -5,6 +5,7 @@
 //! [`Frames::in_order`] in bounded memory, and says in [`Exporter::keeps`] what its format can hold.
 
 pub mod arrow;
+mod behind;
 pub mod chrome;
 pub mod database;
 pub mod destination;

@@ -136,7 +136,12 @@ impl<W: Write> Write for GzMembers<W> {
 }
 
 /// Writes the rows of all tables of the layout, below their heading.
-fn write_rows(context: &Context, layout: &Layout, format: &impl Format, out: &mut impl Write) -> Result<()> {
+fn write_rows(
+    context: &Context,
+    layout: &Layout,
+    format: &impl Format,
+    out: &mut (impl Write + Send),
+) -> Result<()> {
     let failed = |e: std::io::Error| Error::output(&e);
     let mut heading = Vec::new();
     format.heading(layout, &mut heading);
@@ -144,19 +149,29 @@ fn write_rows(context: &Context, layout: &Layout, format: &impl Format, out: &mu
         out.write_all(&heading).map_err(failed)?;
     }
     let plan = Plan::new(context, layout, format);
-    let mut buffers: Vec<Vec<u8>> = Vec::new();
+    // Some buffers are written while others are filled.
+    let (mut filling, mut ready): (Vec<Vec<u8>>, Vec<Vec<u8>>) = Default::default();
+    let mut ready_parts = 0;
     context.frames.in_order(&layout.tables, context.filter, |chunk: &Chunk| {
         let parts: Vec<&[(u32, u32)]> = chunk.order.chunks(ROWS_AT_ONCE).collect();
-        buffers.resize_with(parts.len().max(buffers.len()), Vec::new);
-        buffers.par_iter_mut().zip(&parts).for_each(|(buffer, rows)| {
-            buffer.clear();
-            for &at in *rows {
-                let (piece, i) = chunk.row(at);
-                plan.row(context, layout, piece, i, buffer);
-            }
-        });
-        buffers[..parts.len()].iter().try_for_each(|buffer| out.write_all(buffer).map_err(failed))
-    })
+        filling.resize_with(parts.len().max(filling.len()), Vec::new);
+        let fill = || {
+            filling.par_iter_mut().zip(&parts).for_each(|(buffer, rows)| {
+                buffer.clear();
+                for &at in *rows {
+                    let (piece, i) = chunk.row(at);
+                    plan.row(context, layout, piece, i, buffer);
+                }
+            });
+        };
+        let write = || ready[..ready_parts].iter().try_for_each(|buffer| out.write_all(buffer));
+        let (written, ()) = rayon::join(write, fill);
+        written.map_err(failed)?;
+        std::mem::swap(&mut filling, &mut ready);
+        ready_parts = parts.len();
+        Ok(())
+    })?;
+    ready[..ready_parts].iter().try_for_each(|buffer| out.write_all(buffer)).map_err(failed)
 }
 
 fn write_folder(context: &Context, destination: &mut Destination) -> Result<()> {

@@ -1,14 +1,15 @@
 //! Puts the trace together: the first packet, descriptors, names, and what happens.
 
 use super::event::{Events, STAGES, annotate, annotate_text, queue_iid, room_for_shapes, track_event};
-use super::items::Items;
+use super::items::{Item, Items};
 use super::names::{CATEGORIES, Columns, Names, category_iid, entry};
 use super::schema::{ARGUMENTS, TRACE_PACKET, argument, event, interned, packet};
 use super::tracks::Tracks;
 use super::wire;
 use crate::analysis::cpu_slices::{self, SampledThread, earlier};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::export::Context;
+use crate::export::behind::Behind;
 use crate::export::slices::line::{Form, Line};
 use crate::export::slices::naming::Naming;
 use crate::export::slices::place::{Placed, Placing, Track};
@@ -42,7 +43,7 @@ pub fn packet(out: &mut Vec<u8>, prefix: &[u8], time: Option<u64>, write: impl F
 /// Writes a trace.
 pub struct Writer<'a, 'n> {
     context: &'a Context<'a>,
-    stream: &'n mut dyn Write,
+    output: Behind<'n>,
     placing: Placing<'a>,
     names: Names<'a>,
     tracks: Tracks<'a, 'n>,
@@ -74,7 +75,7 @@ impl<'a, 'n> Writer<'a, 'n> {
     /// A part of a file that cannot be read.
     pub fn new(
         context: &'a Context<'a>,
-        stream: &'n mut dyn Write,
+        stream: &'n mut (dyn Write + Send),
         naming: &'n mut Naming<'a>,
         placing: Placing<'a>,
         extras: Extras,
@@ -85,7 +86,7 @@ impl<'a, 'n> Writer<'a, 'n> {
         wire::unsigned(&mut prefix, packet::SEQUENCE_FLAGS, 2);
         Ok(Writer {
             context,
-            stream,
+            output: Behind::new(stream),
             placing,
             names: Names::new(context.labels),
             // Tracks of several traces in one file must not have the same ids.
@@ -149,12 +150,12 @@ impl<'a, 'n> Writer<'a, 'n> {
                 }),
             }
             if out.len() >= WRITTEN_BYTES {
-                self.stream.write_all(&out).map_err(|e| Error::output(&e))?;
-                out.clear();
+                self.output.push(std::mem::take(&mut out))?;
             }
             Ok(())
         })?;
-        self.stream.write_all(&out).map_err(|e| Error::output(&e))
+        self.output.push(out)?;
+        self.output.flush()
     }
 
     /// Writes the names that were given numbers since.
@@ -181,7 +182,7 @@ impl<'a, 'n> Writer<'a, 'n> {
             self.items.end_all(&mut self.tracks, &mut head);
         }
         self.new_names(&mut head);
-        self.stream.write_all(&head).map_err(|e| Error::output(&e))?;
+        self.output.push(head)?;
         let events = Events {
             context: self.context,
             prefix: &self.prefix,
@@ -192,18 +193,17 @@ impl<'a, 'n> Writer<'a, 'n> {
             stages: self.extras.stages,
             flows: self.extras.flows,
         };
-        let parts: Vec<Vec<u8>> = self
-            .items
-            .list
-            .par_chunks(PART_ITEMS)
-            .map(|items| {
+        let items = &self.items.list;
+        self.output.make(|| {
+            let part = |items: &[Item]| {
                 let mut out = Vec::with_capacity(items.len() * PACKET_BYTES);
                 items.iter().for_each(|item| events.write(&mut out, placed, &columns, item));
                 out
-            })
-            .collect();
+            };
+            Ok(items.par_chunks(PART_ITEMS).map(part).collect())
+        })?;
         self.items.list.clear();
-        parts.iter().try_for_each(|part| self.stream.write_all(part)).map_err(|e| Error::output(&e))
+        Ok(())
     }
 
     /// Writes the first packet, unless that is done. Returns what is to be taken from all times.
