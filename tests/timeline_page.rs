@@ -79,6 +79,22 @@ fn hostile_names_are_only_names() {
 }
 
 #[test]
+fn functions_of_cpu_samples_are_drawn_however_deep_they_are() {
+    const DEEP: [&str; 40] = ["deep"; 40];
+    let folder = TempFolder::new("page-functions");
+    let story = Story::sample(400);
+    let (mut samples, seen) = build::seen();
+    samples.push(build::Sampled { start: 150_000_000, pid: 5000, tid: 5001, stack: &DEEP });
+    for (name, trace) in [("app", build::native(&story)), ("launcher", build::launcher(&samples))] {
+        folder.file(&format!("run/{name}.gpuprof"), &trace);
+    }
+    let mut expected = totals(&story);
+    expected["sampled_function"] = json!(seen.len() + DEEP.len());
+    let run = folder.path().join("run").display().to_string();
+    try_trace("functions_of_cpu_samples_are_drawn_however_deep_they_are", &folder, &run, &expected);
+}
+
+#[test]
 fn a_trace_of_nsight_systems_is_shown_whole() {
     let test = "a_trace_of_nsight_systems_is_shown_whole";
     let Some(shared) = shared(test) else { return };

@@ -266,10 +266,10 @@ class Painter {
     const colours = names.table(row);
     const gap = 3 * ratio;
     const first = row.y - top + 3;
-    const tall = lanes === 1 ? row.height - 6 : row.laneHeight - (row.laneHeight > 5 ? 1 : 0);
+    const tallOf = (lane) => (lanes === 1 ? row.height - 6 : laneTall(row, lane) - (laneTall(row, lane) > 5 ? 1 : 0));
     // Marks have no duration; they get two pixels.
     const least = row.kind === "markers" ? 2 * ratio : 0;
-    const inView = (lane) => first + lane * row.laneHeight < this.height && first + lane * row.laneHeight + tall > 0;
+    const inView = (lane) => first + laneTop(row, lane) < this.height && first + laneTop(row, lane) + tallOf(lane) > 0;
     const strips = Array.from({ length: lanes }, (_, lane) => (inView(lane) ? this.laneStrip(lane, pixels) : null));
     row.count = 0;
     for (const tile of tiles) {
@@ -288,16 +288,18 @@ class Painter {
         const dim = marks && !marks[id] ? 1 : 0;
         const pixel = names.pixel(colours, row, id);
         strip.add(wide >= gap ? left + 0.8 * ratio : left, left + wide, 1, wide + 0.001, pixel, dim);
-        if (wide < 30 * ratio || tall < 10 || labels.length >= LABELS) continue;
+        if (wide < 30 * ratio || labels.length >= LABELS) continue;
+        const tall = tallOf(lane);
+        if (tall < 10) continue;
         const begin = Math.max(left, 0) / ratio;
         const end = Math.min(left + wide, pixels) / ratio;
-        if (end - begin >= 26) labels.push([id, begin + 5, first + lane * row.laneHeight + tall / 2, end - begin - 9, pixel, dim]);
+        if (end - begin >= 26) labels.push([id, begin + 5, first + laneTop(row, lane) + tall / 2, end - begin - 9, pixel, dim]);
       }
     }
     strips.forEach((strip, lane) => {
       if (!strip) return;
       strip.write(words, line);
-      placed.push([line++, first + lane * row.laneHeight, tall]);
+      placed.push([line++, first + laneTop(row, lane), tallOf(lane)]);
     });
     return line;
   }

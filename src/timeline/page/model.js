@@ -7,6 +7,26 @@ const LANE_PX = 16;
 const COUNTER_PX = 40;
 /** A row of many lanes is no higher than this; its lanes get thinner instead. */
 const LANES_PX = 176;
+/** Functions are read from the outermost on: so many lanes are as high as any, deeper ones can be seen and no more. */
+const FUNCTION_LANES = 16;
+const DEEP_LANE_PX = 2;
+
+/** Where a lane of a row begins, in pixels below the row's first. */
+function laneTop(row, lane) {
+  const full = Math.min(lane, row.fullLanes);
+  return full * row.laneHeight + (lane - full) * DEEP_LANE_PX;
+}
+
+/** How high a lane is. */
+function laneTall(row, lane) {
+  return lane < row.fullLanes ? row.laneHeight : DEEP_LANE_PX;
+}
+
+/** The lane at a place in a row: what `laneTop` turns into. */
+function laneAt(row, y) {
+  const deep = y - row.fullLanes * row.laneHeight;
+  return deep < 0 ? Math.floor(y / row.laneHeight) : row.fullLanes + Math.floor(deep / DEEP_LANE_PX);
+}
 
 /** Kinds that only hold other rows. */
 const HEADINGS = new Set(["process", "thread", "device", "context", "streams"]);
@@ -26,8 +46,9 @@ class Rows {
       row.short = shortName(row.label);
       row.counter = meta.counters.find((counter) => counter.row === row.id) ?? null;
       const lanes = Math.max(1, row.lanes);
-      row.laneHeight = row.kind === "counter" || row.heading ? 0 : Math.max(3, Math.min(LANE_PX, LANES_PX / lanes));
-      row.height = row.kind === "counter" ? COUNTER_PX : row.heading ? ROW_PX : Math.max(ROW_PX, lanes * row.laneHeight + 6);
+      row.fullLanes = row.kind === "functions" ? Math.min(lanes, FUNCTION_LANES) : lanes;
+      row.laneHeight = row.kind === "counter" || row.heading ? 0 : Math.max(3, Math.min(LANE_PX, row.kind === "functions" ? LANE_PX : LANES_PX / lanes));
+      row.height = row.kind === "counter" ? COUNTER_PX : row.heading ? ROW_PX : Math.max(ROW_PX, laneTop(row, lanes) + 6);
     }
     for (const row of this.all) row.open = this.opensFirst(row);
     this.layout();

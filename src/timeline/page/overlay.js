@@ -31,7 +31,7 @@ class Overlay {
       }
       return found;
     }
-    const lane = Math.floor((y + painter.top - row.y - 3) / row.laneHeight);
+    const lane = laneAt(row, y + painter.top - row.y - 3);
     const reach = (REACH_PX * painter.view.span) / painter.width;
     let best = Infinity;
     for (const tile of drawn.tiles) {
@@ -55,9 +55,10 @@ class Overlay {
     const shown = painter.rows.standIn(row);
     if (!shown) return null;
     const lanes = shown === row && row.drawn?.level === 0 && row.lanes > 1;
-    const top = painter.headHeight + shown.y - painter.top + (lanes ? 3 + (tile.lane ? tile.lane[at] : 0) * row.laneHeight : 3);
+    const lane = tile.lane ? tile.lane[at] : 0;
+    const top = painter.headHeight + shown.y - painter.top + (lanes ? 3 + laneTop(row, lane) : 3);
     const left = painter.x(tile.start[at]);
-    return { left, width: Math.max(2, painter.x(tile.start[at] + tile.extent[at]) - left), top, height: lanes ? row.laneHeight - 1 : shown.height - 6 };
+    return { left, width: Math.max(2, painter.x(tile.start[at] + tile.extent[at]) - left), top, height: lanes ? Math.max(2, laneTall(row, lane) - 1) : shown.height - 6 };
   }
 
   paint() {
