@@ -1,57 +1,74 @@
-//! Pieces of an output that are written while those that follow are made: the disk and the threads work side by side.
+//! Pieces of an output are written by a thread of their own, while those that follow are made.
 
 use crate::error::{Error, Result};
 use std::io::Write;
+use std::sync::mpsc::{SyncSender, sync_channel};
 
-/// A stream, and what is ready to go there.
-pub struct Behind<'o> {
-    stream: &'o mut (dyn Write + Send),
-    ready: Vec<Vec<u8>>,
-    ready_bytes: usize,
+/// Pieces that may wait to be written. They are megabytes each.
+const WAITING: usize = 8;
+
+/// Where pieces go.
+pub struct Behind {
+    pieces: SyncSender<Vec<u8>>,
 }
 
-/// So much is ready at most before it is written, whether anything else is made or not.
-const READY_BYTES: usize = 16 << 20;
-
-impl<'o> Behind<'o> {
-    /// Nothing written yet.
-    pub fn new(stream: &'o mut (dyn Write + Send)) -> Self {
-        Behind { stream, ready: Vec::new(), ready_bytes: 0 }
-    }
-
-    /// Adds what comes next.
+impl Behind {
+    /// Hands over what comes next; waits while too much waits.
     ///
     /// # Errors
-    /// The output cannot be written.
+    /// The output failed: [`writing`] says why.
     pub fn push(&mut self, piece: Vec<u8>) -> Result<()> {
-        if self.ready_bytes >= READY_BYTES {
-            self.flush()?;
-        }
-        self.ready_bytes += piece.len();
-        self.ready.push(piece);
-        Ok(())
+        self.pieces.send(piece).map_err(|_| Error::new("the output cannot be written"))
     }
+}
 
-    /// Makes the pieces that come next while those that are ready are written.
-    ///
-    /// # Errors
-    /// The output cannot be written, or what `make` returns.
-    pub fn make(&mut self, make: impl FnOnce() -> Result<Vec<Vec<u8>>> + Send) -> Result<()> {
-        let Behind { stream, ready, .. } = self;
-        let write = || ready.drain(..).try_for_each(|piece| stream.write_all(&piece));
-        let (written, made) = rayon::join(write, make);
+/// Runs `make`, whose pieces are written to `stream` in the order in which it hands them over. All are written when this
+/// returns.
+///
+/// # Errors
+/// The output cannot be written, or what `make` returns.
+pub fn writing<T>(stream: &mut (dyn Write + Send), make: impl FnOnce(&mut Behind) -> Result<T>) -> Result<T> {
+    let (pieces, waiting) = sync_channel::<Vec<u8>>(WAITING);
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(move || waiting.into_iter().try_for_each(|piece| stream.write_all(&piece)));
+        let mut behind = Behind { pieces };
+        let made = make(&mut behind);
+        // Without a sender the writer ends when it has written what waits.
+        drop(behind);
+        let written = writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         written.map_err(|e| Error::output(&e))?;
-        self.ready = made?;
-        self.ready_bytes = self.ready.iter().map(Vec::len).sum();
-        Ok(())
+        made
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_written_in_order() {
+        let mut out = Vec::new();
+        let made = writing(&mut out, |behind| {
+            (0..100_u8).try_for_each(|i| behind.push(vec![i; usize::from(i)]))?;
+            Ok(7)
+        });
+        assert_eq!(made.unwrap(), 7);
+        assert_eq!(out, (0..100_u8).flat_map(|i| vec![i; usize::from(i)]).collect::<Vec<u8>>());
     }
 
-    /// Writes what is ready.
-    ///
-    /// # Errors
-    /// The output cannot be written.
-    pub fn flush(&mut self) -> Result<()> {
-        self.ready_bytes = 0;
-        self.ready.drain(..).try_for_each(|piece| self.stream.write_all(&piece)).map_err(|e| Error::output(&e))
+    #[test]
+    fn what_the_output_says_is_the_error_and_nothing_waits_for_ever() {
+        struct Full;
+        impl Write for Full {
+            fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+                Err(std::io::ErrorKind::StorageFull.into())
+            }
+            fn flush(&mut self) -> std::io::Result<()> {
+                Ok(())
+            }
+        }
+        let made = writing(&mut Full, |behind| (0..1000).try_for_each(|_| behind.push(vec![1])));
+        let expected = Error::output(&std::io::ErrorKind::StorageFull.into());
+        assert_eq!(made.unwrap_err().to_string(), expected.to_string());
     }
 }

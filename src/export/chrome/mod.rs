@@ -19,6 +19,7 @@ mod writer;
 
 use self::output::Output;
 use self::writer::Writer;
+use super::behind;
 use super::slices::links::Links;
 use super::slices::naming::Naming;
 use super::slices::people::People;
@@ -90,11 +91,16 @@ static LISTED: &[&TableSpec] = &[
 ];
 
 fn write(context: &Context, destination: &mut Destination) -> Result<()> {
+    behind::writing(destination.stream()?, |behind| {
+        write_document(context, &mut Output::new(behind, context.options.gzip))
+    })
+}
+
+fn write_document(context: &Context, output: &mut Output) -> Result<()> {
     let links = match context.options.flag("flows", false)? {
         true => Some(Links::find(context.frames, context.filter)?),
         false => None,
     };
-    let mut output = Output::new(destination.stream()?, context.options.gzip);
     let mut defining = Vec::new();
     let people = People::read(context, |chunk| {
         defining
@@ -103,9 +109,9 @@ fn write(context: &Context, destination: &mut Destination) -> Result<()> {
     })?;
     let mut naming = Naming::new(context.labels, &people);
     let mut writer = Writer::new(context, &mut naming, Placing::new(&people, links), defining)?;
-    context.frames.in_order(super::slices::DRAWN, context.filter, |chunk| writer.chunk(chunk, &mut output))?;
-    writer.rest(&mut output)?;
-    writer.stacks(&mut output)?;
-    context.frames.in_order(LISTED, context.filter, |chunk| writer.listed(chunk, &mut output))?;
-    writer.finish(&mut output)
+    context.frames.in_order(super::slices::DRAWN, context.filter, |chunk| writer.chunk(chunk, output))?;
+    writer.rest(output)?;
+    writer.stacks(output)?;
+    context.frames.in_order(LISTED, context.filter, |chunk| writer.listed(chunk, output))?;
+    writer.finish(output)
 }

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::export::Context;
 use crate::export::slices::line::Form;
 use crate::export::slices::naming::Naming;
-use crate::export::slices::place::{Placed, Placing, Slot, Track};
+use crate::export::slices::place::{Placed, Placing, Track};
 use crate::export::slices::view::column;
 use crate::trace::ordered::{Chunk, Piece};
 use hashbrown::HashMap;
@@ -107,17 +107,20 @@ impl<'a, 'n> Writer<'a, 'n> {
         };
         count_memory(&mut self.allocated, &events, placed, &mut text);
         output.text(text)?;
-        output.make(|packing| {
-            let part = |slots: &[Slot]| {
+        let packing = output.packing();
+        let parts: Vec<Result<Vec<u8>>> = placed
+            .slots
+            .par_chunks(PART_ROWS)
+            .map(|slots| {
                 let mut out = Vec::with_capacity(slots.len() * EVENT_BYTES);
                 for slot in slots {
                     let piece = slot.piece as usize;
                     events.write(&mut out, &placed.pieces[piece], &views[piece], slot);
                 }
-                packing.pack(out)
-            };
-            placed.slots.par_chunks(PART_ROWS).map(part).collect()
-        })
+                packing(out)
+            })
+            .collect();
+        parts.into_iter().try_for_each(|part| output.write(part?))
     }
 
     /// Writes the functions of CPU samples as slices that begin and end, once all other slices are written.
@@ -245,8 +248,7 @@ impl<'a, 'n> Writer<'a, 'n> {
     /// The output cannot be written.
     pub fn finish(&mut self, output: &mut Output) -> Result<()> {
         self.begin(&Placed::default(), output)?;
-        output.text(b"\n]}\n".to_vec())?;
-        output.finish()
+        output.text(b"\n]}\n".to_vec())
     }
 }
 

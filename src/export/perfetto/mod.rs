@@ -13,6 +13,7 @@ mod wire;
 mod writer;
 
 use self::writer::{Extras, Writer};
+use super::behind;
 use super::slices::links::Links;
 use super::slices::naming::Naming;
 use super::slices::people::People;
@@ -135,9 +136,10 @@ fn write(context: &Context, destination: &mut Destination) -> Result<()> {
     };
     let people = People::read(context, |_| Ok(()))?;
     let mut naming = Naming::new(context.labels, &people);
-    let stream = destination.stream()?;
-    let mut writer = Writer::new(context, stream, &mut naming, Placing::new(&people, links), extras)?;
-    context.frames.in_order(super::slices::DRAWN, context.filter, |chunk| writer.chunk(chunk))?;
-    writer.finish()?;
-    writer.stacks()
+    behind::writing(destination.stream()?, |behind| {
+        let mut writer = Writer::new(context, behind, &mut naming, Placing::new(&people, links), extras)?;
+        context.frames.in_order(super::slices::DRAWN, context.filter, |chunk| writer.chunk(chunk))?;
+        writer.finish()?;
+        writer.stacks()
+    })
 }

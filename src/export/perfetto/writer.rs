@@ -16,7 +16,6 @@ use crate::export::slices::place::{Placed, Placing, Track};
 use crate::trace::ordered::Chunk;
 use hashbrown::HashMap;
 use rayon::prelude::*;
-use std::io::Write;
 use std::sync::OnceLock;
 
 /// Items that one thread makes packets of at a time.
@@ -43,7 +42,7 @@ pub fn packet(out: &mut Vec<u8>, prefix: &[u8], time: Option<u64>, write: impl F
 /// Writes a trace.
 pub struct Writer<'a, 'n> {
     context: &'a Context<'a>,
-    output: Behind<'n>,
+    output: &'n mut Behind,
     placing: Placing<'a>,
     names: Names<'a>,
     tracks: Tracks<'a, 'n>,
@@ -75,7 +74,7 @@ impl<'a, 'n> Writer<'a, 'n> {
     /// A part of a file that cannot be read.
     pub fn new(
         context: &'a Context<'a>,
-        stream: &'n mut (dyn Write + Send),
+        output: &'n mut Behind,
         naming: &'n mut Naming<'a>,
         placing: Placing<'a>,
         extras: Extras,
@@ -86,7 +85,7 @@ impl<'a, 'n> Writer<'a, 'n> {
         wire::unsigned(&mut prefix, packet::SEQUENCE_FLAGS, 2);
         Ok(Writer {
             context,
-            output: Behind::new(stream),
+            output,
             placing,
             names: Names::new(context.labels),
             // Tracks of several traces in one file must not have the same ids.
@@ -154,8 +153,7 @@ impl<'a, 'n> Writer<'a, 'n> {
             }
             Ok(())
         })?;
-        self.output.push(out)?;
-        self.output.flush()
+        self.output.push(out)
     }
 
     /// Writes the names that were given numbers since.
@@ -193,17 +191,14 @@ impl<'a, 'n> Writer<'a, 'n> {
             stages: self.extras.stages,
             flows: self.extras.flows,
         };
-        let items = &self.items.list;
-        self.output.make(|| {
-            let part = |items: &[Item]| {
-                let mut out = Vec::with_capacity(items.len() * PACKET_BYTES);
-                items.iter().for_each(|item| events.write(&mut out, placed, &columns, item));
-                out
-            };
-            Ok(items.par_chunks(PART_ITEMS).map(part).collect())
-        })?;
+        let part = |items: &[Item]| {
+            let mut out = Vec::with_capacity(items.len() * PACKET_BYTES);
+            items.iter().for_each(|item| events.write(&mut out, placed, &columns, item));
+            out
+        };
+        let parts: Vec<Vec<u8>> = self.items.list.par_chunks(PART_ITEMS).map(part).collect();
         self.items.list.clear();
-        Ok(())
+        parts.into_iter().try_for_each(|part| self.output.push(part))
     }
 
     /// Writes the first packet, unless that is done. Returns what is to be taken from all times.
