@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::build::{Copy, EPOCH, Name, NvtxRange, Story, native};
+use common::build::{Copy, EPOCH, Name, Native, NativeWriter, NvtxRange, Story, native};
 use common::everything::everything;
 use common::{TempFolder, gpuprof, gpuprof_in, shared};
 use gpuprof::export::{Columns, Exporter, Keeps, find};
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use trace_format::columns::{Batch, Column, Values};
 use trace_format::schema::{TableSpec, Unit};
-use trace_format::tables;
+use trace_format::tables::{self, SampleRow};
 
 const FORMATS: [&str; 2] = ["sqlite", "nvprof"];
 
@@ -187,6 +187,36 @@ fn every_column_that_is_said_to_be_kept_comes_back() {
             compare(format, &original, &exported);
         }
     }
+}
+
+#[test]
+fn a_process_gets_the_samples_of_its_own_machine() {
+    let folder = TempFolder::new("sqlite-hosts");
+    let app = folder.argument("run/app.gpuprof", &native(&Story::sample(10)));
+    for (pid, host, power) in [(10, "node7", 50_000.0), (11, "node8", 70_000.0)] {
+        let mut file = Vec::new();
+        let story = Story { pid, ..Story::empty() };
+        let mut writer =
+            NativeWriter::begin(&mut file, &story, Native { launcher: true, host, ..Native::default() });
+        let metric_id = writer.string(b"power_mw");
+        writer.define();
+        let (start_ns, device) = (11_000_000, Some(0));
+        writer.rows(vec![SampleRow { start_ns, metric_id, device, value: power, of_pid: None }]);
+        writer.close();
+        drop(writer);
+        folder.file(&format!("run/launcher-{host}.gpuprof"), &file);
+    }
+    let out = folder.path().join("out");
+    export("nvprof", Path::new(&app).parent().unwrap().to_str().unwrap(), &out);
+    let db = Connection::open(out.join("process-00000.nvvp")).unwrap();
+    let data: Vec<Vec<u8>> = db
+        .prepare("SELECT data FROM CUPTI_ACTIVITY_KIND_ENVIRONMENT WHERE environmentKind = 3")
+        .unwrap()
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    assert_eq!(data.iter().map(|data| &data[..4]).collect::<Vec<_>>(), [&50_000_u32.to_le_bytes()]);
 }
 
 #[test]

@@ -149,7 +149,8 @@ fn write_rows(
         out.write_all(&heading).map_err(failed)?;
     }
     let plan = Plan::new(context, layout, format);
-    // Some buffers are written while others are filled.
+    // Some buffers are written while others are filled, and all are used again: there is more text here than in any
+    // other format, and pieces that `behind` takes are new ones each time.
     let (mut filling, mut ready): (Vec<Vec<u8>>, Vec<Vec<u8>>) = Default::default();
     let mut ready_parts = 0;
     context.frames.in_order(&layout.tables, context.filter, |chunk: &Chunk| {

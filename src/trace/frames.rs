@@ -277,9 +277,15 @@ impl Frames {
 
     /// The traced process with this number on the machine of process `beside`, which looked at it from outside.
     pub fn process_beside(&self, beside: u32, pid: u32) -> Option<u32> {
-        let host = self.processes.get(beside as usize).and_then(|p| p.info.host.as_ref());
-        let is_it = |p: &Process| !p.info.is_launcher && p.info.pid == Some(pid) && p.info.host.as_ref() == host;
-        self.processes.iter().position(is_it).map(|ordinal| ordinal as u32)
+        let is_it = |p: &Process| !p.info.is_launcher && p.info.pid == Some(pid);
+        let found = (0..).zip(&self.processes).find(|(other, p)| is_it(p) && self.share_host(beside, *other));
+        found.map(|(ordinal, _)| ordinal)
+    }
+
+    /// Whether two processes ran on the same machine, as far as the traces say.
+    pub fn share_host(&self, a: u32, b: u32) -> bool {
+        let host = |process: u32| self.processes.get(process as usize).and_then(|p| p.info.host.as_ref());
+        host(a) == host(b)
     }
 
     /// Whether some traces count from an epoch and others do not, so that their times say nothing about each other.

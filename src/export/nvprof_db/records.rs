@@ -22,7 +22,7 @@ pub(super) fn write(writer: &mut Writer) -> Result<()> {
 /// What was measured of one GPU at one time: by kind of record, the union.
 type Measured = BTreeMap<u32, [u8; DATA_BYTES]>;
 
-/// Clocks, temperature, power and fans, as the process or a launcher beside it measured them.
+/// Clocks, temperature, power and fans, as the process or a launcher on its machine measured them.
 fn environment(writer: &mut Writer) -> Result<()> {
     let frames = writer.context.frames;
     let fields: HashMap<u32, &Field> = (0..frames.names.len() as u32)
@@ -44,8 +44,9 @@ fn environment(writer: &mut Writer) -> Result<()> {
     let (mut last, mut measured) = ((0, 0), Measured::new());
     frames.in_order(&[&tables::SAMPLE], &writer.filter.for_samples(), |chunk| {
         for (piece, i) in chunk.iter() {
+            let is_launcher = |p: u32| frames.processes.get(p as usize).is_some_and(|p| p.info.is_launcher);
             let is_ours = piece.process == writer.process
-                || frames.processes.get(piece.process as usize).is_some_and(|process| process.info.is_launcher);
+                || (is_launcher(piece.process) && frames.share_host(piece.process, writer.process));
             let sample = SampleRow::from_batch(&piece.rows, i);
             let (Some(field), Some(device), true) = (fields.get(&sample.metric_id), sample.device, is_ours) else {
                 continue;

@@ -9,12 +9,19 @@ pub struct Native {
     pub close: bool,
     /// The process is the launcher, which looked from outside.
     pub launcher: bool,
+    pub host: &'static str,
     pub write: WriteOptions,
 }
 
 impl Default for Native {
     fn default() -> Self {
-        Native { rows_per_frame: usize::MAX, close: true, launcher: false, write: WriteOptions::default() }
+        Native {
+            rows_per_frame: usize::MAX,
+            close: true,
+            launcher: false,
+            host: "node7",
+            write: WriteOptions::default(),
+        }
     }
 }
 
@@ -62,7 +69,7 @@ impl<W: Output> NativeWriter<W> {
             shapes: BTreeMap::new(),
             new_shapes: Vec::new(),
         };
-        let mut process = json!({"pid": story.pid, "argv": ["./app"], "host": "node7"});
+        let mut process = json!({"pid": story.pid, "argv": ["./app"], "host": options.host});
         if let Some((rank, world)) = story.rank {
             process["rank"] = rank.into();
             process["world_size"] = world.into();
