@@ -161,6 +161,7 @@ class Check:
     expectations: list = field(default_factory=list)
     figures: dict = field(default_factory=dict)
     notes: list = field(default_factory=list)
+    tables: list = field(default_factory=list)  # (title, header, rows): figures that want to be read side by side
     skipped: str = ""
     wall_s: float = 0.0
 
@@ -205,6 +206,9 @@ class Check:
         yield f"{self.verdict()}  {self.group}/{self.name}  [{self.wall_s:.1f} s]  {self.skipped or text}"[:1500]
         for name, value in self.figures.items():
             yield f"        {name}: {value}"[:600]
+        for title, header, rows in self.tables:
+            yield f"        {title}"
+            yield from (f"          {line}" for line in aligned([header, *rows]))
         for note in self.notes:
             yield f"        note: {note}"[:600]
 
@@ -212,8 +216,17 @@ class Check:
         return {
             "group": self.group, "check": self.name, "claim": self.claim, "verdict": self.verdict(),
             "skipped": self.skipped, "expectations": self.expectations, "figures": self.figures, "notes": self.notes,
+            "tables": [{"title": t, "header": h, "rows": r} for t, h, r in self.tables],
             "wall_s": round(self.wall_s, 2),
         }
+
+
+def aligned(rows):
+    """Lines of a table: the first column to the left, the others to the right."""
+    texts = [["" if cell is None else str(cell) for cell in row] for row in rows]
+    widths = [max(len(row[i]) for row in texts if i < len(row)) for i in range(max(map(len, texts)))]
+    for row in texts:
+        yield "  ".join(c.rjust(w) if i else c.ljust(w) for i, (c, w) in enumerate(zip(row, widths))).rstrip()
 
 
 def median(values):

@@ -1,6 +1,7 @@
 """The machine and the parts under test: where things are, which environment attaches us how, what a trace says."""
 
 import collections
+import csv
 import ctypes
 import glob
 import json
@@ -17,6 +18,10 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 
 
+class Missing(Exception):
+    """A program that a step runs could not be built here; says nothing about gpuprof."""
+
+
 class Lab:
     """Everything that steps need; made once."""
 
@@ -29,6 +34,7 @@ class Lab:
         self.python = sys.executable if sim else (shutil.which("python3") or sys.executable)
         self.work = self.work_static = self.floor = self.cupti = None
         self.modules = {}
+        self.machine = {}  # what main.describe_machine says
         self.base_env = {}
         if sim:
             from parts import install_sim  # parts needs ROOT from here
@@ -43,6 +49,8 @@ class Lab:
     # -- programs
 
     def run(self, argv, env=None, **how):
+        if None in argv:
+            raise Missing("no work program")
         return self.runner.run(argv, {**self.base_env, **(env or {})}, **how)
 
     def script(self, name, *arguments):
@@ -100,9 +108,20 @@ class Lab:
         }[mode]
         return {**environment, **{f"GPUPROF_{k}": str(v) for k, v in more.items()}}
 
-    def gpuprof(self, *arguments, **how):
+    def gpuprof(self, *arguments, env=None, **how):
         """Runs the command line with the library under test, which need not lie beside it."""
-        return self.run([self.cli, *arguments], {"GPUPROF_SHIM": str(self.so)}, **how)
+        return self.run([self.cli, *arguments], {"GPUPROF_SHIM": str(self.so), **(env or {})}, **how)
+
+    def query(self, path, sql):
+        """Rows of `gpuprof query` as dictionaries of text."""
+        run = self.gpuprof("query", path, sql, "--format", "csv", limit_s=30, name="query")
+        if run.status != 0:
+            raise RuntimeError(run.says())
+        return list(csv.DictReader(run.out.splitlines()))
+
+    def training_script(self, mode="bare"):
+        """train.py, or what stands in for it on the simulator."""
+        return self.script("train_standin.py" if self.sim else "train.py", mode)
 
     def profiled(self, argv, mode="default", name=None, limit_s=15, env=None, cwd=None, **settings):
         """Runs a program with us attached; its traces, biggest first. `settings`: GPUPROF_ variables."""

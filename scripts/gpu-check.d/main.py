@@ -19,14 +19,17 @@ import ledger
 import parts as parts_module
 import programs
 from harness import Budget, Check, OutOfTime, TooSlow
-from lab import Lab, libcupti_of
-from steps import STEPS
+from lab import Lab, Missing, libcupti_of
+from steps import STEPS, by_value
 
-# Their import fills the list, in this order.
+# Their import fills the list, in this order; by_value says in which they run.
 import steps_counts  # noqa: F401
 import steps_frameworks  # noqa: F401
 import steps_life  # noqa: F401
 import steps_cost  # noqa: F401
+import steps_matrix  # noqa: F401
+import steps_live  # noqa: F401
+import steps_live_cost  # noqa: F401
 
 MAX_FILE_BYTES = 15 << 20  # of anything that goes to OUT
 MAX_FIXTURE_BYTES = 2 << 20
@@ -84,6 +87,8 @@ def perform(lab, step):
         step.body(lab, check)
     except OutOfTime:
         check.skip("out of time")
+    except Missing as missing:
+        check.skip(str(missing))
     except TooSlow:
         check.expect("seconds", round(time.monotonic() - began), f"<= {step.limit_s}", False)
     except Exception:  # a mistake in a step must not cost the others
@@ -151,7 +156,7 @@ def pack(lab, out):
 def main():
     options = arguments()
     wanted = {n for n in options.only.split(",") if n}
-    chosen = [s for s in STEPS if not wanted or wanted & {s.name, s.group, f"{s.group}/{s.name}"}]
+    chosen = [s for s in by_value() if not wanted or wanted & {s.name, s.group, f"{s.group}/{s.name}"}]
     known = {n for s in STEPS for n in (s.name, s.group, f"{s.group}/{s.name}")}
     if wanted - known:
         sys.exit(f"gpu-check: no step is called {', '.join(sorted(wanted - known))}; --list names them")
@@ -173,17 +178,22 @@ def main():
         if not lab.sim:
             lab.cupti = libcupti_of(lab.python)
         notes = programs.build(lab)
-        recorder = Recorder(out, describe_machine(lab), budget)
+        lab.machine = describe_machine(lab)
+        recorder = Recorder(out, lab.machine, budget)
         for note in notes:
             recorder.say(f"note: {note}")
         recorder.document["notes"] = notes
         if not lab.work:
             recorder.say("no work program: only what needs none")
-            chosen = [s for s in chosen if s.group == "frameworks"]
+            chosen = [s for s in chosen if s.group in ("frameworks", "live")]
         elif not lab.sim:
             # Keeps the driver awake between programs; otherwise each start pays for the GPU's own.
             holder = subprocess.Popen([lab.work, "hold"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         run_all(lab, chosen, recorder)
+    except programs.Refused as refused:
+        (out / "report.txt").write_text(f"{refused}\n")
+        print(f"{refused}\ngpu-check: stopped after {budget.spent_s():.0f} s: mend this first; no step was run", flush=True)
+        return 2
     finally:
         if holder:
             holder.kill()

@@ -10,13 +10,17 @@ from pathlib import Path
 from lab import HERE
 
 
+class Refused(Exception):
+    """A compiler is here and does not take our source: a mistake to mend before any time goes into steps."""
+
+
 def build(lab):
-    """Sets lab.work, lab.work_static and lab.floor; returns what could not be built, in words."""
-    notes, jobs = [], []
+    """Sets lab.work, lab.work_static and lab.floor; returns what could not be built, in words. Raises Refused."""
+    notes, jobs, refused = [], [], []
     warm = None
     if not lab.sim and lab.has("torch"):
         # Fills the page cache with torch while the compilers work.
-        warm = threading.Thread(target=lambda: lab.run([lab.python, "-c", "import torch"], limit_s=60, name="warm"))
+        warm = threading.Thread(target=lambda: lab.run([lab.python, "-c", "import torch"], limit_s=60, name="warm"), daemon=True)
         warm.start()
     floor = lab.scratch / "libfloor.so"
     jobs.append(("floor", floor, ["gcc", "-O2", "-shared", "-fPIC", "-o", floor, HERE / "floor.c", "-ldl", "-lpthread"]))
@@ -30,11 +34,16 @@ def build(lab):
         jobs += _nvcc_jobs(lab, notes)
     running = [(name, path, _start(argv)) for name, path, argv in jobs]
     for name, path, process in running:
-        said = process.communicate(timeout=120)[0] if process else "the compiler is missing"
+        said = _end(process) if process else "the compiler is missing"
         if process and process.returncode == 0:
             setattr(lab, name, path)
         else:
-            notes.append(f"{name} not built: {said.strip()[-400:]}")
+            notes.append(f"{name} not built: {said.strip()[-2000:]}")
+            if process:
+                refused.append(name)
+    # Either kind of work program serves for both.
+    if "floor" in refused or (refused and lab.work is None and lab.work_static is None):
+        raise Refused("\n".join(notes))
     if lab.work is None and lab.work_static is not None:
         notes.append("no shared CUDA runtime: the statically linked program serves for both")
         lab.work = lab.work_static
@@ -48,6 +57,15 @@ def _start(argv):
         return subprocess.Popen([str(a) for a in argv], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     except FileNotFoundError:
         return None
+
+
+def _end(process, limit_s=120):
+    """What a compiler said; one that takes too long is ended and counts as failed."""
+    try:
+        return process.communicate(timeout=limit_s)[0]
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return f"{process.communicate()[0]}\nended after {limit_s} s"
 
 
 def _nvcc_jobs(lab, notes):

@@ -35,8 +35,10 @@ enum { cudaSuccess = 0, cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, 
 extern "C" {
 const char* cudaGetErrorString(cudaError_t);
 cudaError_t cudaGetLastError();
+cudaError_t cudaGetDevice(int*);
 cudaError_t cudaMalloc(void**, size_t);
 cudaError_t cudaMallocHost(void**, size_t);
+cudaError_t cudaMallocManaged(void**, size_t, unsigned);
 cudaError_t cudaFree(void*);
 cudaError_t cudaMemGetInfo(size_t*, size_t*);
 cudaError_t cudaMemcpyAsync(void*, const void*, size_t, int, cudaStream_t);

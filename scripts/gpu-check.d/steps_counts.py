@@ -207,7 +207,7 @@ def example_python_gate(lab, check):
         check.equal("capture rows", traces[0].count("capture"), 1)
 
 
-@step(GROUP, "examples_rust", "the Rust examples run on this machine and their counts are in the trace", limit_s=40)
+@step(GROUP, "examples_rust", "the Rust examples run on this machine and their counts are in the trace", limit_s=40, parallel=True)
 def examples_rust(lab, check):
     if not lab.examples:
         return check.skip("no examples carried")

@@ -3,7 +3,7 @@
 Seeded, so that kernels per step are the same in every mode. Modes: `bare`; `gate` calls cudaProfilerStart before step FROM
 and Stop after step TO - 1 through ctypes, as people did with nvprof; `sync-gate` waits for the GPU before both, so that
 exactly the same work is inside as `kineto` sees; `kineto` is torch.profiler (counts and times by kernel name); `proton` is
-Triton's profiler. Ranges of NVTX: `step N` around `forward` and `backward`, warm-up steps included.
+Triton's profiler; `blocks` first does TRAIN_BLOCKS blocks of 20 steps with the launcher awake and stopped in turns. Ranges of NVTX: `step N` around `forward` and `backward`, warm-up steps included.
 """
 
 import ctypes
@@ -79,6 +79,18 @@ elif mode == "proton":
     import triton.profiler as proton
 
     proton.start("/tmp/gpu-check-proton", hook=None)
+elif mode == "blocks":
+    import blocks
+
+    def block():
+        """Milliseconds a step, the GPU's part included."""
+        at = time.perf_counter()
+        for number in range(20):
+            step(number)
+        torch.cuda.synchronize()
+        return (time.perf_counter() - at) * 1e3 / 20
+
+    in_blocks = blocks.alternate(block, int(os.environ.get("TRAIN_BLOCKS", "16")))
 began, per_step = time.perf_counter(), []
 for number in range(STEPS):
     if gated and number == first:
@@ -113,6 +125,8 @@ answer = {
     "host_ms_median": round(sorted(per_step)[STEPS // 2] * 1e3, 4), "loss": round(float(loss.detach()), 6),
     "free_mib": torch.cuda.mem_get_info()[0] >> 20,
 }
+if mode == "blocks":
+    answer["blocks"] = in_blocks
 if profiler:
     answer.update(names=names, stop_s=stop_s)
 print(json.dumps(answer))

@@ -39,13 +39,11 @@ static void launches(cudaStream_t s, long n) {
   cudaStreamSynchronize(s);
 }
 
-static void launch(int threads, long each) {
-  OK(cudaFree(0));
-  size_t before = free_mib();
+// Nanoseconds of one launch, with `each` on every one of `threads` threads, after a tenth of that to warm up.
+static double launch_ns(int threads, long each) {
   std::vector<cudaStream_t> streams;
   for (int i = 0; i < threads; i++) streams.push_back(stream());
-  const long warm = each / 10;
-  for (auto s : streams) launches(s, warm);
+  for (auto s : streams) launches(s, each / 10);
   OK(cudaGetLastError()); // a kernel that cannot run would look very fast
   double t = seconds();
   std::vector<std::thread> workers;
@@ -53,8 +51,42 @@ static void launch(int threads, long each) {
   for (auto& w : workers) w.join();
   t = seconds() - t;
   OK(cudaDeviceSynchronize());
+  return t * 1e9 / each;
+}
+
+static void launch(int threads, long each) {
+  OK(cudaFree(0));
+  size_t before = free_mib();
+  double ns = launch_ns(threads, each);
   printf("{\"work\":\"launch\",\"threads\":%d,\"kernels\":%ld,\"ns_per_launch\":%.1f,\"wall_s\":%.4f,\"free_mib_before\":%zu,\"free_mib\":%zu}\n",
-         threads, (each + warm) * threads, t * 1e9 / each, t, before, free_mib());
+         threads, (each + each / 10) * threads, ns, ns * each / 1e9, before, free_mib());
+}
+
+// The three loops of the interception matrix in one process: a call that only asks a question, launches on one thread and on eight.
+static void matrix(long calls, long one, long eight) {
+  OK(cudaFree(0));
+  int device = 0;
+  for (long i = 0; i < calls / 10; i++) cudaGetDevice(&device);
+  double t = seconds();
+  for (long i = 0; i < calls; i++) cudaGetDevice(&device);
+  double ns_per_call = (seconds() - t) * 1e9 / calls, ns_1 = launch_ns(1, one), ns_8 = launch_ns(8, eight);
+  printf("{\"work\":\"matrix\",\"calls\":%ld,\"kernels\":%ld,\"ns_per_call\":%.2f,\"ns_per_launch_1\":%.1f,\"ns_per_launch_8\":%.1f}\n",
+         calls + calls / 10, one + one / 10 + 8 * (eight + eight / 10), ns_per_call, ns_1, ns_8);
+}
+
+// Managed memory that moves: written by the CPU, used by the GPU, read by the CPU again.
+static void managed(int steps) {
+  const int n = 1 << 20;
+  float *x, *y;
+  OK(cudaMallocManaged((void**)&x, n * 4, 1)); OK(cudaMallocManaged((void**)&y, n * 4, 1));
+  double sum = 0;
+  for (int i = 0; i < steps; i++) {
+    for (int k = 0; k < n; k++) x[k] = 1, y[k] = (float)i;
+    LAUNCH(axpy, n / 256, 256, 0, 2.f, (const float*)x, y, n);
+    OK(cudaDeviceSynchronize());
+    sum += y[n / 2];
+  }
+  printf("{\"work\":\"managed\",\"kernels\":%d,\"sum\":%.1f}\n", steps, sum);
 }
 
 static cudaGraphExec_t graph_of(cudaStream_t s, int nodes) {
@@ -224,6 +256,8 @@ int main(int argc, char** argv) {
   auto word = [&](int i, const char* otherwise) { return argc > i ? (const char*)argv[i] : otherwise; };
   if (name == "hold") { OK(cudaFree(0)); pause(); }
   else if (name == "launch") launch((int)number(2, 1), number(3, 100000));
+  else if (name == "matrix") matrix(number(2, 1000000), number(3, 30000), number(4, 8000));
+  else if (name == "managed") managed((int)number(2, 4));
   else if (name == "graph") graph((int)number(2, 1000), (int)number(3, 100));
   else if (name == "mixed") mixed((int)number(2, 100));
   else if (name == "range") range((int)number(2, 20), (int)number(3, 5), (int)number(4, 8));
@@ -233,6 +267,6 @@ int main(int argc, char** argv) {
   else if (name == "backlog") backlog(atof(word(2, "2")), word(3, "return"));
   else if (name == "exit") leave(word(2, "return"));
   else if (name == "fork") forks();
-  else { fputs("work hold|launch|graph|mixed|range|windows|graphgate|gate|backlog|exit|fork\n", stderr); return 2; }
+  else { fputs("work hold|launch|matrix|managed|graph|mixed|range|windows|graphgate|gate|backlog|exit|fork\n", stderr); return 2; }
   return 0;
 }
