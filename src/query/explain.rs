@@ -1,100 +1,67 @@
-//! Polars' errors in sentences: which name is unknown and which names are near, which construct Polars lacks and what
-//! to use instead. Never a dump of its syntax tree.
+//! What is wrong with a query, in sentences: which name is unknown and which names are near, what gpuprof lacks and what to
+//! use instead.
 
+use super::engine::problem::Problem;
+use super::engine::{aggregates, functions, windows};
 use super::lexer::tokens;
 use super::source::{self, Source};
 use super::support;
 use crate::error::Error;
-use polars::prelude::PolarsError;
 
-/// Longest piece of Polars' own words that is passed on.
+/// Longest piece of the parser's own words that is passed on.
 const LONGEST: usize = 240;
 
-/// The error to show for what Polars said about `statement`, whose known sources are `sources`.
-pub fn error(error: &PolarsError, statement: &str, sources: &[&dyn Source]) -> Error {
-    let said = text(error);
-    if said.contains("recursion limit exceeded") {
-        return Error::new("the query is nested too deeply").remedy("compute parts of it in WITH");
+/// What to do about what no construct has an answer to.
+const ELSEWHERE: &str = "docs/query.md says what works; for more, `gpuprof export` to SQLite or Parquet";
+
+/// The error to show for what is wrong with `statement`, whose known sources are `sources`.
+pub fn error(problem: Problem, statement: &str, sources: &[&dyn Source]) -> Error {
+    let cannot = |why: &str| Error::new(format!("the query cannot be answered: {}", short(why)));
+    match problem {
+        Problem::Read(error) => *error,
+        Problem::Depth => Error::new("the query is nested too deeply").remedy("compute parts of it in WITH"),
+        Problem::UnknownTable(name) => unknown_source(&name),
+        Problem::UnknownColumn(name) => unknown_column(&name, sources),
+        Problem::UnknownFunction(name) => {
+            Error::new(format!("there is no function {}()", name.to_lowercase())).remedy(&near_functions(&name))
+        }
+        Problem::Ambiguous(column, one, other) => {
+            let both = [one, other].map(|table| format!("{table}.{column}")).join(" or ");
+            Error::new(format!("{} is a column of several tables here", quoted(&column)))
+                .remedy(&format!("write {both}"))
+        }
+        Problem::TooLarge(what) => cannot(&format!("{what} does not fit into 64 bits")),
+        Problem::Syntax(said) => match support::lacking(&tokens(statement)) {
+            Some(construct) => lacking(construct),
+            None => cannot(&said).remedy(ELSEWHERE),
+        },
+        Problem::Unsupported(what) => match support::lacking(&tokens(statement)) {
+            Some(construct) => lacking(construct),
+            None => Error::new(format!("{} is not supported in queries", short(&what))).remedy(ELSEWHERE),
+        },
+        Problem::Wrong(sentence) => cannot(&sentence),
     }
-    if let Some(name) = between(&said, "relation '", "'") {
-        return unknown_source(name);
-    }
-    let column = match error {
-        PolarsError::ColumnNotFound(_) | PolarsError::SchemaFieldNotFound(_) => unknown_column_in(&said),
-        _ => between(&said, "unable to find column \"", "\"").or_else(|| between(&said, "no column named '", "'")),
-    };
-    if let Some(name) = column.filter(|name| !has_column(sources, name)) {
-        return unknown_column(name, sources);
-    }
-    let tokens = tokens(statement);
-    // What is wrong with a value has nothing to do with the construct that it stands in.
-    let about_values =
-        said.contains("cannot compare") || said.contains("for dtype") || said.contains("does not fit");
-    if let Some(construct) = support::lacking(&tokens).filter(|_| !about_values) {
-        return Error::new(format!("{} is not supported in queries", construct.name)).remedy(construct.instead);
-    }
-    if let Some(function) = between(&said, "unsupported function '", "'") {
-        return Error::new(format!("there is no function {function}()")).remedy(&near_functions(function));
-    }
-    Error::new(format!("the query cannot be answered: {}", short(&said)))
-        .remedy("docs/query.md says what works; for more, `gpuprof export` to SQLite or Parquet")
 }
 
-/// Polars' message without its class.
-fn text(error: &PolarsError) -> String {
-    let said = error.to_string();
-    let said = said.strip_prefix("sql parser error: ").unwrap_or(&said);
-    said.trim().to_owned()
+fn lacking(construct: &support::Construct) -> Error {
+    Error::new(format!("{} is not supported in queries", construct.name)).remedy(construct.instead)
 }
 
-fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
-    let rest = &text[text.find(before)? + before.len()..];
-    Some(&rest[..rest.find(after)?])
-}
-
-fn unknown_column_in(said: &str) -> Option<&str> {
-    between(said, "column \"", "\"").or_else(|| between(said, "not found: ", "\n")).or_else(|| {
-        let rest = said.rsplit("not found: ").next()?;
-        rest.split_whitespace().next().map(|word| word.trim_matches(['"', '\'', ',', ';']))
-    })
-}
-
-fn has_column(sources: &[&dyn Source], name: &str) -> bool {
-    sources.iter().any(|s| s.columns().iter().any(|c| c.name == name))
-}
-
-/// One line, no syntax tree, not too long.
+/// One line, not too long.
 fn short(said: &str) -> String {
     let line = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("no reason given");
-    let line = &line[..tree_at(line).unwrap_or(line.len())];
     let mut out: String = line.chars().filter(|c| !c.is_control()).take(LONGEST).collect();
     if line.chars().count() > LONGEST {
         out.push('…');
     }
-    let trimmed = out.trim_end_matches([' ', ':', ';', ',', '(', '.']);
-    if trimmed.is_empty() { "no reason given".into() } else { trimmed.to_owned() }
+    out.trim_end_matches([' ', ':', ';', ',', '.']).to_owned()
 }
 
-/// Where a debug print of a syntax tree begins: a name in capitals, then `(` or ` {`, and inside it another or a span.
-fn tree_at(line: &str) -> Option<usize> {
-    let marks = [
-        "Ident {",
-        "Span(",
-        "ValueWithSpan",
-        "Identifier(",
-        "Query {",
-        "Select {",
-        "SetExpr",
-        "Function {",
-        "BinaryOp {",
-        "UnaryOp {",
-        "Subquery(",
-        "Interval {",
-        "Nested(",
-    ];
-    let first = marks.iter().filter_map(|mark| line.find(mark)).min()?;
-    // The outermost of the nest: back to the last space before it, so that `Some(Ident {` goes as a whole.
-    Some(line[..first].rfind(' ').unwrap_or(0))
+/// Every function, in small letters.
+pub fn all_functions() -> Vec<String> {
+    let scalar = functions::FUNCTIONS.iter().flat_map(|f| f.names);
+    let aggregate = aggregates::AGGREGATES.iter().flat_map(|f| f.names);
+    scalar.chain(aggregate).chain(windows::NAMES).map(|name| name.to_lowercase()).collect()
 }
 
 fn unknown_source(name: &str) -> Error {
@@ -129,10 +96,11 @@ fn unknown_column(name: &str, sources: &[&dyn Source]) -> Error {
 }
 
 fn near_functions(name: &str) -> String {
-    let known = polars::sql::keywords::all_functions();
+    let all = all_functions();
+    let known: Vec<&str> = all.iter().map(String::as_str).collect();
     let near = near(name, &known);
     if near.is_empty() {
-        return "docs/query.md says what works; for more, `gpuprof export` to SQLite or Parquet".to_owned();
+        return ELSEWHERE.to_owned();
     }
     format!("did you mean {}?", near.join(" or "))
 }
@@ -191,12 +159,5 @@ mod tests {
         assert_eq!(near("kernels", &["memcpy", "kernel", "kernels_by_name"]), ["kernel", "kernels_by_name"]);
         assert_eq!(near("start", &["start_ns", "end_ns"]), ["start_ns"]);
         assert_eq!(near("zzzzzz", &["start_ns", "end_ns"]), [""; 0]);
-    }
-
-    #[test]
-    fn syntax_trees_are_cut_off() {
-        let dumped = "expression Subquery(Query { with: None, body: Select(Select { distinct: None }) }) is not currently supported";
-        assert_eq!(short(dumped), "expression");
-        assert_eq!(short("statement type is not supported:\nInsert(Insert {"), "statement type is not supported");
     }
 }

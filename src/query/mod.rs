@@ -1,18 +1,20 @@
-//! SQL over traces: the tables of the format and ready views, answered by Polars.
+//! SQL over traces: the tables of the format and ready views, answered by an engine of our own (decision 016).
 //!
 //! A [`source::Source`] is anything with a name after `FROM`: every table of the format ([`tables`]) and every ready
 //! view ([`views::VIEWS`]). [`session::Session`] opens traces and runs statements: [`lexer`] cuts them, [`refuse`]
-//! stops what would write or read files, `headings` names what is computed, `scan` hands Polars the columns that the plan asks for and no others,
-//! `plan` makes the answer independent of threads and counts 64 bits wide, [`output`] writes it. [`explain`] turns
-//! Polars' errors into sentences. `docs/schema.md` ([`schema_md`]) is made from the same registry, and `docs/query.md`
-//! says what of SQL works ([`support`]).
+//! stops what would write or read files, `headings` names what is computed, [`engine`] runs them over the columns that
+//! `scan` reads, [`output`] writes the answer. [`explain`] says what is wrong with a query, `describe` how one would be
+//! answered. `docs/schema.md` ([`schema_md`]) is made from the same registry, and `docs/query.md` says what of SQL works
+//! ([`support`]).
 
+mod convert;
+mod describe;
+pub mod engine;
 pub mod explain;
 mod headings;
 pub mod lexer;
 mod names;
 pub mod output;
-mod plan;
 pub mod refuse;
 mod scan;
 pub mod schema_md;

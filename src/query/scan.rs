@@ -1,59 +1,121 @@
-//! A source as Polars scans it: read when a plan runs, and of it only the columns that the plan needs.
+//! Sources as the engine's tables: read when a query asks for a column, and of them only the columns that it names.
 
-use super::source::{Source, Trace};
-use polars::prelude::*;
-use std::any::Any;
-use std::sync::Arc;
+use super::convert;
+use super::engine::Catalog;
+use super::engine::column::Column;
+use super::engine::problem::{Problem, Result};
+use super::engine::relation::Table;
+use super::engine::walk::Named;
+use super::source::{self, Source, SourceColumn, Trace};
+use polars::prelude::DataFrame;
+use rayon::prelude::*;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-struct Scan {
+/// The sources of one trace, as one statement sees them: a source that it names twice is read once.
+pub struct Sources {
+    trace: Arc<Trace>,
+    named: Named,
+    open: Mutex<Vec<Arc<Stored>>>,
+}
+
+impl Sources {
+    /// For a statement that names `named`.
+    pub fn new(trace: &Arc<Trace>, named: Named) -> Sources {
+        Sources { trace: Arc::clone(trace), named, open: Mutex::default() }
+    }
+}
+
+impl Catalog for Sources {
+    fn table(&self, name: &str) -> Option<Arc<dyn Table>> {
+        let source = source::find(name)?;
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = open.iter().find(|stored| stored.source.name() == source.name()) {
+            return Some(Arc::clone(known) as Arc<dyn Table>);
+        }
+        let stored = Arc::new(Stored::new(source, Arc::clone(&self.trace), &self.named));
+        open.push(Arc::clone(&stored));
+        Some(stored)
+    }
+}
+
+/// The columns of `source` that a statement names, by their places; all of them where it says `*`.
+pub fn wanted(columns: &[SourceColumn], named: &Named) -> Vec<usize> {
+    let is_named = |column: &SourceColumn| {
+        named.everything || named.columns.iter().any(|n| n.eq_ignore_ascii_case(column.name))
+    };
+    (0..columns.len()).filter(|&i| is_named(&columns[i])).collect()
+}
+
+/// One source, and what was read of it.
+struct Stored {
     source: &'static dyn Source,
     trace: Arc<Trace>,
+    columns: Vec<SourceColumn>,
+    /// Columns that are read together, at the first that is asked for.
+    wanted: Vec<usize>,
+    together: OnceLock<Result<Read>>,
+    /// Columns that are asked for though the statement does not name them.
+    alone: Vec<OnceLock<Result<Arc<Column>>>>,
 }
 
-fn schema(source: &dyn Source) -> SchemaRef {
-    let fields = source.columns().into_iter().map(|c| Field::new(c.name.into(), c.ty.data_type()));
-    Arc::new(fields.collect::<Schema>())
+/// Some columns of a source, by their places.
+struct Read {
+    rows: usize,
+    columns: Vec<(usize, Arc<Column>)>,
 }
 
-/// The source as a lazy frame over `trace`.
-pub fn lazy(source: &'static dyn Source, trace: &Arc<Trace>) -> PolarsResult<LazyFrame> {
-    let arguments =
-        ScanArgsAnonymous { schema: Some(schema(source)), name: source.name(), ..ScanArgsAnonymous::default() };
-    LazyFrame::anonymous_scan(Arc::new(Scan { source, trace: Arc::clone(trace) }), arguments)
+impl Stored {
+    fn new(source: &'static dyn Source, trace: Arc<Trace>, named: &Named) -> Stored {
+        let columns = source.columns();
+        let wanted = wanted(&columns, named);
+        let alone = columns.iter().map(|_| OnceLock::new()).collect();
+        Stored { source, trace, columns, wanted, together: OnceLock::new(), alone }
+    }
+
+    fn read(&self, places: &[usize]) -> Result<Read> {
+        let names: Vec<&str> = places.iter().map(|&i| self.columns[i].name).collect();
+        let frame = frame(self.source, &self.trace, &names)?;
+        let rows = frame.height();
+        // One after the other is let go as soon as it is converted.
+        let columns = frame.into_columns().into_par_iter().zip(places.par_iter());
+        let columns =
+            columns.map(|(column, &i)| Ok((i, Arc::new(convert::from_polars(&column)?)))).collect::<Result<_>>()?;
+        Ok(Read { rows, columns })
+    }
+
+    /// The columns that the statement names. Without any, the first: nothing else says how many rows there are.
+    fn together(&self) -> Result<&Read> {
+        let some = if self.wanted.is_empty() { &[0][..] } else { &self.wanted };
+        self.together.get_or_init(|| self.read(some)).as_ref().map_err(Problem::clone)
+    }
 }
 
-/// `wanted` columns of `source`, in that order.
-pub fn columns(source: &dyn Source, trace: &Trace, wanted: &[&str]) -> PolarsResult<DataFrame> {
-    // A count needs no column, but a frame without columns forgets how long it is.
-    let first = source.columns().first().map_or("", |c| c.name);
-    let read = if wanted.is_empty() { &[first] } else { wanted };
-    let frame = source.read(trace, read).map_err(|e| PolarsError::ComputeError(e.to_string().into()))?;
-    if wanted.is_empty() {
-        return DataFrame::new(frame.height(), Vec::new());
+impl Table for Stored {
+    fn columns(&self) -> Vec<String> {
+        self.columns.iter().map(|column| column.name.to_owned()).collect()
     }
-    frame.select(wanted.iter().copied())
+
+    fn rows(&self) -> Result<usize> {
+        Ok(self.together()?.rows)
+    }
+
+    fn column(&self, index: usize) -> Result<Arc<Column>> {
+        if let Some((_, column)) = self.together()?.columns.iter().find(|(place, _)| *place == index) {
+            return Ok(Arc::clone(column));
+        }
+        let alone = self.alone[index].get_or_init(|| {
+            let mut read = self.read(&[index])?;
+            read.columns.pop().map(|(_, column)| column).ok_or_else(|| Problem::Wrong("a column is missing".into()))
+        });
+        alone.clone()
+    }
 }
 
-impl AnonymousScan for Scan {
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn scan(&self, options: AnonymousScanArgs) -> PolarsResult<DataFrame> {
-        let every = self.source.columns();
-        let wanted: Vec<&str> = match &options.with_columns {
-            Some(names) => names.iter().map(|name| name.as_str()).collect(),
-            None => every.iter().map(|c| c.name).collect(),
-        };
-        let frame = columns(self.source, &self.trace, &wanted)?;
-        Ok(options.n_rows.map_or_else(|| frame.clone(), |rows| frame.head(Some(rows))))
-    }
-
-    fn schema(&self, _: Option<usize>) -> PolarsResult<SchemaRef> {
-        Ok(schema(self.source))
-    }
-
-    fn allows_projection_pushdown(&self) -> bool {
-        true
-    }
+/// `names` of `source`, in that order.
+///
+/// # Errors
+/// A part of a file that cannot be read.
+pub fn frame(source: &dyn Source, trace: &Trace, names: &[&str]) -> Result<DataFrame> {
+    let frame = source.read(trace, names).map_err(|e| Problem::Read(Box::new(e)))?;
+    frame.select(names.iter().copied()).map_err(|e| Problem::Wrong(e.to_string()))
 }

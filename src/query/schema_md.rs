@@ -8,7 +8,7 @@ use trace_format::schema::Unit;
 const HEAD: &str = "# What a query may name
 
 Generated from `src/query/views/` and `trace-format/src/tables/`; do not edit. `GPUPROF_BLESS=1 cargo test -p gpuprof
---test cli_query` writes it anew. How to ask is in [query.md](query.md).
+--test cli` writes it anew. How to ask is in [query.md](query.md).
 
 - `process` is the ordinal of a process among the traces that were opened; joins between tables are on `process` and
   `correlation`. View `processes` says who each one is.

@@ -1,13 +1,17 @@
 //! Open traces that answer statements.
 
+use super::engine::parse::{self, Asked};
+use super::engine::problem::Problem;
+use super::engine::walk::Named;
+use super::engine::{self, Engine};
+use super::scan::{self, Sources};
 use super::source::{self, Source, Trace};
-use super::{explain, headings, lexer, plan, refuse, scan};
+use super::{convert, describe, explain, headings, refuse};
 use crate::analysis::partial;
 use crate::error::{Error, Result};
 use crate::trace::frames::Frames;
 use crate::trace::sink::{Need, Note};
-use polars::prelude::*;
-use polars::sql::{SQLContext, extract_table_identifiers};
+use polars::prelude::{Column, DataFrame};
 use std::path::PathBuf;
 use std::sync::Arc;
 use trace_format::tables;
@@ -17,6 +21,32 @@ pub struct Session {
     trace: Arc<Trace>,
 }
 
+/// A statement, read.
+struct Statement {
+    asked: Asked,
+    /// What it names; nothing for SHOW TABLES.
+    named: Named,
+    /// The sources among these names.
+    sources: Vec<&'static dyn Source>,
+}
+
+/// Reads a statement whose rows are asked for.
+fn read(text: &str) -> Result<Statement> {
+    read_as(text, &headings::named(text))
+}
+
+/// Reads `text`, of which the parser sees `written`.
+fn read_as(text: &str, written: &str) -> Result<Statement> {
+    refuse::check(text)?;
+    let asked = parse::statement(written).map_err(|problem| explain::error(problem, text, &[]))?;
+    let named = match &asked {
+        Asked::Rows(query) | Asked::Plan(query) => Named::of(query),
+        Asked::Tables => Named::default(),
+    };
+    let sources = named.tables.iter().filter_map(|name| source::find(name)).collect();
+    Ok(Statement { asked, named, sources })
+}
+
 /// What has to be read to answer `statements`: the tables that their sources are made from.
 ///
 /// # Errors
@@ -24,24 +54,12 @@ pub struct Session {
 pub fn need(statements: &[&str]) -> Result<Need> {
     let mut need = Need::full(&[]);
     for statement in statements {
-        refuse::check(statement)?;
-        for source in sources(statement)? {
+        for source in deep(|| Ok(read(statement)?.sources))? {
             need.add(&Need::full(&source.tables()));
         }
     }
     need.operators = need.wants(&tables::RANGE);
     Ok(need)
-}
-
-/// The sources that a statement names.
-fn sources(statement: &str) -> Result<Vec<&'static dyn Source>> {
-    let named =
-        extract_table_identifiers(statement, false, true).map_err(|e| explain::error(&e, statement, &[]))?;
-    let mut sources: Vec<&'static dyn Source> = named.iter().filter_map(|name| source::find(name)).collect();
-    if sources.is_empty() && lexer::tokens(statement).first().is_some_and(|t| t.is("SHOW")) {
-        sources = source::all().collect();
-    }
-    Ok(sources)
 }
 
 impl Session {
@@ -79,45 +97,56 @@ impl Session {
         Ok(notes)
     }
 
-    /// The plan of one statement, nothing read yet.
-    ///
-    /// # Errors
-    /// What SQL allows and Polars does not, names that there are none of, statements that are no query.
-    fn plan(&self, statement: &str) -> Result<LazyFrame> {
-        refuse::check(statement)?;
-        let sources = sources(statement)?;
-        let failed = |e: PolarsError| explain::error(&e, statement, &sources);
-        let mut context = SQLContext::new();
-        for &source in &sources {
-            context.register(source.name(), scan::lazy(source, &self.trace).map_err(failed)?);
-        }
-        // Polars panics on some statements that its parser lets through.
-        let planned = crate::trace::guard::guarded(|| context.execute(&headings::named(statement)));
-        let frame = planned.unwrap_or_else(|panic| Err(polars_err!(SQLInterface: "{panic}"))).map_err(failed)?;
-        Ok(plan::settled(frame))
-    }
-
     /// The answer to one statement.
     ///
     /// # Errors
-    /// As [`Session::explain`], and parts of files that cannot be read.
-    pub fn run(&self, statement: &str) -> Result<DataFrame> {
-        let plan = self.plan(statement)?;
-        let collected = crate::trace::guard::guarded(|| plan.collect());
-        let collected = collected.unwrap_or_else(|panic| Err(polars_err!(ComputeError: "{panic}")));
-        let sources = sources(statement)?;
-        collected.map_err(|e| explain::error(&e, statement, &sources))
+    /// Text that is not SQL, names that there are none of, statements that are no query, parts of files that cannot be
+    /// read.
+    pub fn run(&self, text: &str) -> Result<DataFrame> {
+        deep(|| self.answer(text))
     }
 
-    /// How one statement would be answered: Polars' plan, optimised, as text.
+    fn answer(&self, text: &str) -> Result<DataFrame> {
+        let statement = read(text)?;
+        let failed = |problem: Problem| explain::error(problem, text, &statement.sources);
+        match &statement.asked {
+            Asked::Rows(query) => {
+                let sources = Sources::new(&self.trace, statement.named.clone());
+                let answer = Engine::new(&sources).run(query).map_err(failed)?;
+                convert::to_frame(&answer).map_err(failed)
+            }
+            Asked::Plan(_) => one_column("plan", plan(text)?.lines()),
+            Asked::Tables => one_column("name", source::all().map(Source::name)),
+        }
+    }
+
+    /// How one statement would be answered, as text for people. Nothing is read.
     ///
     /// # Errors
-    /// What SQL allows and Polars does not, names that there are none of, statements that are no query.
-    pub fn explain(&self, statement: &str) -> Result<String> {
-        let sources = sources(statement)?;
-        let plan = self.plan(statement)?;
-        plan.describe_optimized_plan().map_err(|e| explain::error(&e, statement, &sources))
+    /// Text that is not SQL, and names of tables that there are none of.
+    pub fn explain(&self, text: &str) -> Result<String> {
+        deep(|| plan(text))
     }
+}
+
+/// As the statement is written: without the names that answers have.
+fn plan(text: &str) -> Result<String> {
+    let statement = read_as(text, text)?;
+    match &statement.asked {
+        Asked::Rows(query) | Asked::Plan(query) => Ok(describe::plan(query, &statement.named)),
+        Asked::Tables => Ok("the names of all tables and views\n".to_owned()),
+    }
+}
+
+/// Statements are read, answered and dropped on a stack of their own.
+fn deep<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    let no_thread = |e| Err(Error::new(format!("no thread can be started to answer the query: {e}")));
+    engine::on_deep_stack(work).unwrap_or_else(no_thread)
+}
+
+fn one_column<'a>(name: &str, lines: impl Iterator<Item = &'a str>) -> Result<DataFrame> {
+    let lines: Vec<&str> = lines.collect();
+    DataFrame::new(lines.len(), vec![Column::new(name.into(), lines)]).map_err(|e| Error::new(e.to_string()))
 }
 
 /// Reads every row of one source, for tests and documents.
@@ -126,5 +155,5 @@ impl Session {
 /// A part of a file that cannot be read.
 pub fn rows(session: &Session, source: &dyn Source) -> Result<DataFrame> {
     let names: Vec<&str> = source.columns().iter().map(|c| c.name).collect();
-    scan::columns(source, &session.trace, &names).map_err(|e| Error::new(e.to_string()))
+    scan::frame(source, &session.trace, &names).map_err(|problem| explain::error(problem, "", &[]))
 }

@@ -101,9 +101,9 @@ pub fn all() -> impl Iterator<Item = &'static dyn Source> {
     VIEWS.iter().copied().chain(tables)
 }
 
-/// The source called `name`.
+/// The source called `name`, in any case.
 pub fn find(name: &str) -> Option<&'static dyn Source> {
-    all().find(|source| source.name() == name)
+    all().find(|source| source.name().eq_ignore_ascii_case(name))
 }
 
 #[cfg(test)]

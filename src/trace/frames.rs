@@ -439,19 +439,10 @@ impl Frames {
         Ok(Some(batch))
     }
 
-    /// All rows of `table` as a Polars frame, for queries and small traces: holding two columns of 98 M rows already
-    /// takes over 2 GB. Adds `process` (ordinal); times become Unix nanoseconds; every size, count and dimension is
-    /// i64, u32 is left for ids and codes alone, because Polars sums a u32 column in u32 and wraps.
-    ///
-    /// # Errors
-    /// A part of a file that cannot be read.
-    pub fn lazy(&self, table: &'static TableSpec) -> Result<LazyFrame> {
-        let columns: Vec<&str> = table.columns.iter().map(|c| c.name).collect();
-        Ok(self.read(table, &columns)?.lazy())
-    }
-
-    /// Some columns of [`Frames::lazy`], in the table's order, `process` before them. Rows come in the order of
-    /// processes, files and frames, whatever the number of threads.
+    /// Some columns of all rows of `table` as a Polars frame, in the table's order, `process` (ordinal) before them, for
+    /// queries and small traces: two columns of 98 M rows take over 2 GB. Rows come in the order of processes, files and
+    /// frames, whatever the number of threads. Times become Unix nanoseconds; every size, count and dimension is i64,
+    /// u32 is left for ids and codes alone.
     ///
     /// # Errors
     /// A part of a file that cannot be read.

@@ -133,7 +133,8 @@ fn ask_everything(frames: &Frames, labels: &Labels) {
         let _ = dependencies(labels, &Filter::everything(), process);
     }
     for table in [&tables::KERNEL, &tables::API, &tables::RANGE] {
-        let _ = frames.lazy(table).map(|lazy| lazy.collect());
+        let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
+        let _ = frames.read(table, &columns);
     }
 }
 

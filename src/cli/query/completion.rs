@@ -1,6 +1,7 @@
 //! Which words can stand where the cursor is.
 
 use super::commands;
+use crate::query::explain;
 use crate::query::lexer::{Token, tokens};
 use crate::query::source::{self, Source};
 
@@ -31,7 +32,7 @@ pub fn complete(before: &str, line: &str) -> (usize, Vec<String>) {
         words.extend(columns(&tokens(&format!("{before}{line}"))));
         if !typed.ends_with('.') {
             words.extend(source::all().map(|s| s.name().to_owned()));
-            words.extend(polars::sql::keywords::all_functions().into_iter().map(str::to_owned));
+            words.extend(explain::all_functions());
             words.extend(KEYWORDS.iter().map(|k| (*k).to_owned()));
         }
     }
