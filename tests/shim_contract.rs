@@ -1,19 +1,24 @@
 //! What `libgpuprof.so` promises to the programs it is loaded into, seen in the file itself: what it needs, exports and
 //! asks for, and that it stays. Holds for the library that cargo built for the tests and for the portable one.
 
-mod common;
+// A program of its own: one test builds the collector with every processor there is, and tests that watch what other
+// programs do fail beside that. It has only these parts of `common`, so that Polars is not linked into it.
 #[path = "common/elf.rs"]
 mod elf;
+#[path = "common/skips.rs"]
+mod skips;
 
-use common::skip;
 use elf::*;
+use skips::skip;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The library that the tests preload.
 fn built() -> PathBuf {
-    PathBuf::from(common::gpuprof(&["preload-path"]).stdout.trim_end())
+    let output = Command::new(env!("CARGO_BIN_EXE_gpuprof")).arg("preload-path").output().expect("gpuprof");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    PathBuf::from(String::from_utf8_lossy(&output.stdout).trim_end())
 }
 
 /// The C library's parts and the loader, by the names they have had: before glibc 2.34 they were apart.

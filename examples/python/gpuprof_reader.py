@@ -28,7 +28,7 @@ MAX_ROWS = 65536
 MAX_PAYLOAD_BYTES = 64 << 20
 FLAG_JSON, FLAG_REPEAT = 2, 4
 
-# Written from the registry by `GPUPROF_BLESS=1 cargo test -p gpuprof --test python_reader`.
+# Written from the registry by `GPUPROF_BLESS=1 cargo test -p gpuprof --test exports`.
 # BEGIN TABLES
 NUMBERS = {
     1: "process",

@@ -1,26 +1,17 @@
 //! What can be wrong with a trace: each has a message that says where, why and what to do, a status, and never a panic
 //! or half an answer on the standard output.
 
-#[path = "errors/command_line.rs"]
 mod command_line;
-mod common;
-#[path = "errors/impossible_times.rs"]
 mod impossible_times;
-#[path = "errors/nothing_to_show.rs"]
 mod nothing_to_show;
-#[path = "errors/odd_databases.rs"]
 mod odd_databases;
-#[path = "errors/odd_names.rs"]
 mod odd_names;
-#[path = "errors/partial_files.rs"]
 mod partial_files;
-#[path = "errors/paths.rs"]
 mod paths;
-#[path = "errors/whole_files.rs"]
 mod whole_files;
 
-use common::build::*;
-use common::{Answer, TempFolder, gpuprof, gpuprof_in, refused};
+use crate::common::build::*;
+use crate::common::{self, Answer, TempFolder, gpuprof, gpuprof_in, refused};
 use gpuprof::analysis::grouping::{Grouping, gpu_summary};
 use gpuprof::analysis::labels::Labels;
 use gpuprof::analysis::stats::Wanted;

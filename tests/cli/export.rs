@@ -2,10 +2,8 @@
 
 #![allow(unsafe_code, reason = "signals are sent to a program under test")]
 
-mod common;
-
-use common::build::*;
-use common::{TempFolder, command, gpuprof, refused};
+use crate::common::build::*;
+use crate::common::{self, TempFolder, command, gpuprof, refused};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::Write as _;

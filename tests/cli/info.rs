@@ -1,9 +1,7 @@
 //! `gpuprof info`: what a file is, who wrote it and what is in it, without reading what is in it.
 
-mod common;
-
-use common::build::*;
-use common::{TempFolder, gpuprof, gpuprof_in};
+use crate::common::build::*;
+use crate::common::{TempFolder, gpuprof, gpuprof_in};
 use gpuprof::trace::frames::Frames;
 use gpuprof::trace::sink::Need;
 use serde_json::{Value, json};

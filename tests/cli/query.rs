@@ -1,13 +1,10 @@
 //! `gpuprof query`: what it answers, how it is written, what it refuses.
 
-mod common;
-#[path = "query/prompt.rs"]
 mod prompt;
-#[path = "query/support.rs"]
 mod support;
 
-use common::build::*;
-use common::{Answer, TempFolder, command, gpuprof, gpuprof_in, gpuprof_with, refused};
+use crate::common::build::*;
+use crate::common::{self, Answer, TempFolder, command, gpuprof, gpuprof_in, gpuprof_with, refused};
 use gpuprof::query::session::{self, Session};
 use gpuprof::query::source::{self, Type};
 use gpuprof::trace::sink::Need;
@@ -230,10 +227,10 @@ fn file_functions_are_off() {
     ] {
         refused(&["query", &path, &sql], &[]);
     }
-    // Polars would take a quoted name for a table of that name alone.
+    // A quoted name is that of a table.
     refused(&["query", &path, &format!("SELECT * FROM \"{secret}\"")], &["there is no table or view"]);
-    // Even past our own check Polars was built without any: no other feature may bring them back.
-    let functions = polars::sql::keywords::all_functions();
+    // Even past that check there is no function that opens a file.
+    let functions = gpuprof::query::explain::all_functions();
     assert!(!functions.iter().any(|f| f.starts_with("read_") || f.starts_with("scan_")), "{functions:?}");
 }
 
@@ -398,9 +395,10 @@ fn the_same_records_give_the_same_answer_whoever_stored_them() {
 fn explain_shows_a_plan_with_only_the_columns_that_are_needed() {
     let (_folder, path, _) = sample("query-explain", 3);
     let plan = gpuprof(&["query", &path, "--explain", "SELECT SUM(bytes) FROM memcpy WHERE device = 0"]).stdout;
-    assert!(plan.contains("PROJECT 2/") && plan.contains("FILTER"), "{plan}");
+    assert!(plan.contains("read memcpy: 2 of ") && plan.contains("(bytes, device)"), "{plan}");
+    assert!(plan.contains("keep rows with device = 0") && plan.contains("compute SUM(bytes)"), "{plan}");
     let also = gpuprof(&["query", &path, "EXPLAIN SELECT SUM(bytes) FROM memcpy"]).stdout;
-    assert!(also.contains("PROJECT 1/"), "{also}");
+    assert!(also.contains("read memcpy: 1 of "), "{also}");
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! The README tells the truth: its output is what the program prints.
 
-mod common;
-
+use crate::common;
 use std::path::Path;
 use std::process::Command;
 
@@ -19,7 +18,7 @@ fn the_output_on_the_first_screen_is_real() {
         .arg(&sample)
         .arg("--sample")
         .status()
-        .expect("the example; `cargo test` builds it, `cargo test --test readme` does not");
+        .expect("the example; `cargo test` builds it, `cargo test --test cli` does not");
     assert!(made.success());
     let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("README");
     let block = readme.split("$ ./scripts/demo").nth(1).expect("the command");

@@ -1,23 +1,17 @@
 //! Every option of `gpuprof report`, through the real program.
 
-#[path = "cli_report/choosing.rs"]
 mod choosing;
-mod common;
-#[path = "cli_report/follow.rs"]
 mod follow;
-#[path = "cli_report/output.rs"]
 mod output;
-#[path = "cli_report/partial.rs"]
 mod partial;
-#[path = "cli_report/paths.rs"]
 mod paths;
-#[path = "cli_report/sections.rs"]
 mod sections;
-#[path = "cli_report/summaries.rs"]
 mod summaries;
 
-use common::build::*;
-use common::{Answer, DEADLINE, TempFolder, answer, command, gpuprof, gpuprof_in, gpuprof_with, refused};
+use crate::common::build::*;
+use crate::common::{
+    self, Answer, DEADLINE, TempFolder, answer, command, gpuprof, gpuprof_in, gpuprof_with, refused,
+};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::File;

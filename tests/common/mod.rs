@@ -5,11 +5,15 @@ pub mod build;
 pub mod everything;
 pub mod exercise;
 pub mod foreign;
+mod skips;
 pub mod tools;
 
-use std::io::{Read, Write as _};
+pub use skips::skip;
+
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -96,7 +100,10 @@ pub struct TempFolder(PathBuf);
 
 impl TempFolder {
     pub fn new(name: &str) -> TempFolder {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        // With a number: tests that know nothing of each other may have chosen the same name.
+        let name = format!("{name}-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).expect("a temporary folder");
         TempFolder(path)
@@ -136,14 +143,4 @@ pub fn shared(test: &str) -> Option<PathBuf> {
     }
     skip(test, &format!("no shared data at {}", path.display()));
     None
-}
-
-/// Says that a test did not run, and why; `scripts/test` counts these.
-pub fn skip(test: &str, reason: &str) {
-    eprintln!("SKIPPED: {test}: {reason}");
-    if let Some(list) = std::env::var_os("GPUPROF_SKIPS") {
-        let file = std::fs::OpenOptions::new().append(true).create(true).open(list);
-        // One write: several test programs append at the same time.
-        let _ = file.and_then(|mut f| f.write_all(format!("{test}: {reason}\n").as_bytes()));
-    }
 }

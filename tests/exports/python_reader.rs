@@ -1,9 +1,7 @@
 //! `examples/python/gpuprof_reader.py` reads what FORMAT.md promises, with pyarrow alone.
 
-mod common;
-
-use common::build::*;
-use common::{TempFolder, skip};
+use crate::common::build::*;
+use crate::common::{TempFolder, skip};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -69,7 +67,7 @@ fn the_tables_in_the_script_are_those_of_the_registry() {
     let on_disk = std::fs::read_to_string(script()).expect("the script");
     assert!(
         on_disk == expected,
-        "examples/python/gpuprof_reader.py is stale: GPUPROF_BLESS=1 cargo test -p gpuprof --test python_reader"
+        "examples/python/gpuprof_reader.py is stale: GPUPROF_BLESS=1 cargo test -p gpuprof --test exports"
     );
 }
 

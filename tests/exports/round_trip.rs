@@ -1,10 +1,8 @@
 //! report(import(export(x))) = report(x): every format of ours that can hold a trace, over every shared file and
 //! over traces made here.
 
-mod common;
-
-use common::build::*;
-use common::{TempFolder, answer, command, gpuprof, shared};
+use crate::common::build::*;
+use crate::common::{TempFolder, answer, command, gpuprof, shared};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,10 +1,8 @@
 //! A trace exported as Chrome JSON and read again is the trace it was: the same reports, and the same rows in every
 //! column.
 
-mod common;
-
-use common::build::*;
-use common::{TempFolder, answer, command, gpuprof, shared};
+use crate::common::build::*;
+use crate::common::{self, TempFolder, answer, command, gpuprof, shared};
 use gpuprof::trace::frames::Frames;
 use gpuprof::trace::sink::Need;
 use serde_json::Value;

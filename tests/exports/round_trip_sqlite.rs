@@ -1,11 +1,9 @@
 //! What `export --format sqlite` and `--format nvprof` write is read back as what it was: every column of every table that
 //! the formats say they keep, and every report about every shared file.
 
-mod common;
-
-use common::build::{Copy, EPOCH, Name, Native, NativeWriter, NvtxRange, Story, native};
-use common::everything::everything;
-use common::{TempFolder, gpuprof, gpuprof_in, shared};
+use crate::common::build::{Copy, EPOCH, Name, Native, NativeWriter, NvtxRange, Story, native};
+use crate::common::everything::everything;
+use crate::common::{TempFolder, gpuprof, gpuprof_in, shared};
 use gpuprof::export::{Columns, Exporter, Keeps, find};
 use gpuprof::trace::frames::Frames;
 use gpuprof::trace::select::Filter;

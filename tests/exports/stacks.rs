@@ -1,10 +1,8 @@
 //! `gpuprof export --format folded|flamegraph|speedscope`, read back by readers of their own: every nanosecond of GPU
 //! work is there, every slice, and names cannot break anything.
 
-mod common;
-
-use common::build::*;
-use common::{TempFolder, gpuprof, gpuprof_in, gpuprof_with, refused, shared, skip};
+use crate::common::build::*;
+use crate::common::{TempFolder, gpuprof, gpuprof_in, gpuprof_with, refused, shared, skip};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::Read as _;

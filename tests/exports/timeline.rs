@@ -1,14 +1,11 @@
 //! Timeline pages: what is on the page is what is in the trace, on every level, whatever the names, and however it is
 //! delivered. The pages are taken apart by code of their own (`timeline/page.rs`).
 
-mod common;
-#[path = "timeline/page.rs"]
 mod page;
-#[path = "timeline/server.rs"]
 mod server;
 
-use common::build::{self, Kernel, Name, NvtxRange, Story, THREAD};
-use common::{TempFolder, gpuprof, gpuprof_in, gpuprof_with, refused};
+use crate::common::build::{self, Kernel, Name, NvtxRange, Story, THREAD};
+use crate::common::{self, TempFolder, gpuprof, gpuprof_in, gpuprof_with, refused};
 use gpuprof::trace::frames::Frames;
 use gpuprof::trace::select::Filter;
 use page::{Page, u};

@@ -1,10 +1,8 @@
 //! The timeline page in a real browser: `tests/page/run.py` drives headless Chromium over pages made by the CLI. What the
 //! page holds is checked in `timeline.rs`; here it is what a person sees and does.
 
-mod common;
-
-use common::build::{self, Kernel, Name, Story};
-use common::{TempFolder, command, gpuprof, shared, skip};
+use crate::common::build::{self, Kernel, Name, Story};
+use crate::common::{TempFolder, command, gpuprof, shared, skip};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::path::Path;

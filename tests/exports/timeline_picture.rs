@@ -1,10 +1,8 @@
 //! Static pictures of timelines: columns that add up, the same bytes from any number of threads, names that cannot
 //! break anything, and readers of their own for SVG, PNG and text.
 
-mod common;
-
-use common::build::*;
-use common::{TempFolder, skip};
+use crate::common::build::*;
+use crate::common::{self, TempFolder, skip};
 use gpuprof::analysis::labels::Labels;
 use gpuprof::demangle::Demangling;
 use gpuprof::error::Result;

@@ -2,17 +2,15 @@
 //! and HolisticTraceAnalysis. The scripts are in `tests/interop`; versions are pinned in
 //! `tests/interop/chrome-requirements.txt` and installed once into a folder of the user's cache.
 
-mod common;
-
-use common::build::*;
-use common::{TempFolder, gpuprof, shared, skip};
+use crate::common::build::*;
+use crate::common::{TempFolder, gpuprof, shared, skip};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-const REQUIREMENTS: &str = include_str!("interop/chrome-requirements.txt");
+const REQUIREMENTS: &str = include_str!("chrome-requirements.txt");
 
 /// Python with the pinned packages; the reason if there is none.
 fn python() -> Result<&'static Path, &'static str> {
@@ -137,7 +135,7 @@ fn has_python(test: &str) -> bool {
 
 #[test]
 fn timelines_hold_every_slice_nested_with_both_ends_of_every_arrow() {
-    const TEST: &str = "interop_chrome::timelines_hold_every_slice";
+    const TEST: &str = "chrome::timelines_hold_every_slice";
     if !has_python(TEST) {
         return;
     }
@@ -175,7 +173,7 @@ fn timelines_hold_every_slice_nested_with_both_ends_of_every_arrow() {
 
 #[test]
 fn holistic_trace_analysis_says_the_same_of_an_export_as_of_the_original() {
-    const TEST: &str = "interop_chrome::holistic_trace_analysis";
+    const TEST: &str = "chrome::holistic_trace_analysis";
     let Some(shared) = shared(TEST) else { return };
     let python = match python() {
         Ok(python) => python,

@@ -1,11 +1,9 @@
 //! DuckDB, pandas, Polars and pyarrow open what `export` writes as Parquet, Arrow and CSV, and see the same rows.
 
-mod common;
-
-use common::build::{Story, native};
-use common::everything::everything;
-use common::tools::python;
-use common::{TempFolder, gpuprof};
+use crate::common::build::{Story, native};
+use crate::common::everything::everything;
+use crate::common::tools::python;
+use crate::common::{TempFolder, gpuprof};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,7 +12,7 @@ use std::process::Command;
 #[test]
 fn the_libraries_people_use_read_tables_and_timelines() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop");
-    let test = "interop_columnar::the_libraries_people_use_read_tables_and_timelines";
+    let test = "columnar::the_libraries_people_use_read_tables_and_timelines";
     let Some(python) = python(test, "columnar", &here.join("columnar-requirements.txt")) else { return };
     let folder = TempFolder::new("interop-columnar");
     let story = Story { rank: Some((3, 8)), ..Story::sample(5_000).with_ranges() };

@@ -6,7 +6,7 @@ usage: sqlite.py nsys-ai  FILE.sqlite            the tool's own analyses
        sqlite.py pandas   FILE.sqlite            the query of NVIDIA's documentation: kernels with their launches
        sqlite.py raw      FILE.sqlite            counts and sums by plain SQL
 
-The tools are pinned in sqlite-requirements.txt; tests/interop_sqlite.rs runs this file.
+The tools are pinned in sqlite-requirements.txt; tests/interop/sqlite.rs runs this file.
 """
 
 import collections

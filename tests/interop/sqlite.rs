@@ -1,12 +1,10 @@
 //! Other people's programs read what `export --format sqlite` and `--format nvprof` write, and find in it what they find
 //! in the original, or what gpuprof prints about it: nvprof 11.8, nsys 2022.4, nsys-ai, nsys-tui, nsys2prv, pandas.
 
-mod common;
-
-use common::build::{EPOCH, NsysEra, Story, native, nsys};
-use common::everything::everything;
-use common::tools::{nvidia, python, with_nvidia};
-use common::{TempFolder, answer, command, gpuprof, shared};
+use crate::common::build::{EPOCH, NsysEra, Story, native, nsys};
+use crate::common::everything::everything;
+use crate::common::tools::{nvidia, python, with_nvidia};
+use crate::common::{TempFolder, answer, command, gpuprof, shared};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,11 +1,8 @@
 //! Function logs beside traces, and the Python helper that writes ranges, marks and gates.
 
-mod common;
-#[path = "common/sim.rs"]
-mod sim;
-
-use common::build::{NvtxRange, Story, native};
-use common::{TempFolder, gpuprof, gpuprof_in, refused};
+use crate::common::build::{NvtxRange, Story, native};
+use crate::common::{self, TempFolder, gpuprof, gpuprof_in, refused};
+use crate::sim;
 use serde_json::Value;
 use std::path::Path;
 use trace_format::read::TraceReader;

@@ -4,12 +4,10 @@
 //!
 //! A failure names its seed and leaves the file in the folder for temporary files of tests.
 
-mod common;
-
-use common::TempFolder;
-use common::build::*;
-use common::exercise::{Depth, exercise};
-use common::foreign::foreign_kinds;
+use crate::common::TempFolder;
+use crate::common::build::*;
+use crate::common::exercise::{Depth, exercise};
+use crate::common::foreign::foreign_kinds;
 use gpuprof::demangle::{Demangling, base_name, demangle};
 use proptest::prelude::*;
 use rusqlite::Connection;

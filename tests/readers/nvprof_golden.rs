@@ -1,7 +1,6 @@
 //! What the real nvprof 11.8 printed for these very files, and we print the same bytes, through the real program.
 
-mod common;
-
+use crate::common;
 use std::path::Path;
 
 /// Mode names of the golden files, and the options that ask for them.

@@ -1,10 +1,8 @@
 //! Files that hold no whole recording (printed traces, summaries, CPU profiles) through the real program: what is in
 //! them is shown, what is not is said, and nothing is made up.
 
-mod common;
-
-use common::foreign::*;
-use common::{TempFolder, gpuprof, gpuprof_in};
+use crate::common::foreign::*;
+use crate::common::{self, TempFolder, gpuprof, gpuprof_in};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,9 +1,7 @@
 //! Printed traces, summaries and CPU profiles of the shared collection against independently computed truths, and
 //! what the real nvprof and nsys printed against the databases it was printed from.
 
-mod common;
-
-use common::{gpuprof, shared};
+use crate::common::{self, gpuprof, shared};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

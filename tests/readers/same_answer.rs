@@ -1,10 +1,8 @@
 //! The same records give the same answer, whoever stored them, in whatever order, in however many pieces, with however
 //! many threads.
 
-mod common;
-
-use common::build::*;
-use common::{TempFolder, gpuprof, gpuprof_with};
+use crate::common::build::*;
+use crate::common::{TempFolder, gpuprof, gpuprof_with};
 use gpuprof::analysis::grouping::{Grouping, api_summary, gpu_summary};
 use gpuprof::analysis::labels::Labels;
 use gpuprof::analysis::stats::Wanted;

@@ -3,8 +3,7 @@
 //!
 //! The collection lies outside the repository: `GPUPROF_SHARED`, else `../shared`.
 
-mod common;
-
+use crate::common;
 use gpuprof::cupti;
 use gpuprof::trace::batch::Batch;
 use gpuprof::trace::frames::Frames;
@@ -16,7 +15,7 @@ use std::path::{Path, PathBuf};
 use trace_format::schema::TableSpec;
 use trace_format::tables;
 
-/// Files of the manifest whose truth has another form, by what their names begin and end with: `readers_truth.rs` has
+/// Files of the manifest whose truth has another form, by what their names begin and end with: `printed_truth.rs` has
 /// them.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("nvprof/", ".csv"),

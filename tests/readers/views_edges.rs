@@ -3,8 +3,7 @@
 
 #![allow(clippy::panic)] // A test may fail in its helpers too.
 
-mod common;
-
+use crate::common;
 use gpuprof::analysis::labels::Labels;
 use gpuprof::demangle::Demangling;
 use gpuprof::render::table::Format;
@@ -389,18 +388,18 @@ const LARGE: &[(&str, &str, f64)] = &[
     ("nvtx_gpu_proj_sum", "Total Proj Time (ns)", 44e9),
     ("nvtx_gpu_proj_trace", "Projected Duration (ns)", 44e9),
     ("nvtx_kern_sum", "Total Time (ns)", 30e9),
-    // Needs a log: tests/functions.rs.
+    // Needs a log: functions.rs.
     ("functions", "Total Time (ns)", 0.0),
     ("openacc_sum", "Total Time (ns)", 10e9),
     ("openmp_sum", "Total Time (ns)", 10e9),
     ("um_sum", "GPU Page Faults", 6e9),
     ("um_total_sum", "Total HtoD Migration Size (MB)", 10_000.0),
     ("um_cpu_page_faults_sum", "CPU Page Faults", 3.0),
-    // This recording has no stacks; `tests/cli_stacks.rs` has large ones.
+    // This recording has no stacks; `tests/record/stacks.rs` has large ones.
     ("cprofile", "tottime (ns)", 0.0),
     ("cpu_lines", "Own Time (ns)", 0.0),
     ("python_lines", "Own Time (ns)", 35e9),
-    // This recording has none; `tests/cli_sample.rs` has large ones.
+    // This recording has none; `tests/record/sample.rs` has large ones.
     ("system", "Samples", 0.0),
 ];
 

@@ -5,8 +5,7 @@
 
 #![allow(clippy::panic)] // A test may fail in its helpers too.
 
-mod common;
-
+use crate::common;
 use gpuprof::analysis::labels::Labels;
 use gpuprof::cupti;
 use gpuprof::demangle::Demangling;

@@ -1,15 +1,11 @@
 //! `gpuprof doctor` through the real program: on this machine, over vendor libraries that crash, over NVIDIA's own
 //! libcupti of many versions, and over the simulator.
 
-mod common;
-#[path = "common/sim.rs"]
-mod sim;
-
-use common::{Answer, TempFolder, answer, command, skip};
+use crate::common::{Answer, TempFolder, answer, command, skip};
+use crate::sim::{self, Sim};
 use serde_json::{Value, json};
 use shim_config::variables::Flag;
 use shim_config::{Cause, VARIABLES};
-use sim::Sim;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -415,7 +411,7 @@ fn flags_and_variables_that_are_advised_exist() {
             Flag::None => None,
         })
         .collect();
-    let others = ["preload", "format", "help", "cap-add", "release", "target"];
+    let others = ["preload", "format", "help", "cap-add", "profile", "target"];
     for word in text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '_')) {
         if let Some(flag) = word.strip_prefix("--").filter(|flag| !flag.is_empty() && !flag.starts_with('-')) {
             assert!(flags.contains(&flag) || others.contains(&flag), "there is no --{flag}");

@@ -1,12 +1,9 @@
 //! The examples do what their head comments say, on the simulator of `tests/sim` under the library that ships: what they
 //! print on their last line is what the trace holds. On hardware `scripts/gpu-check` runs the same programs.
 
-mod common;
-#[path = "common/sim.rs"]
-mod sim;
-
+use crate::common;
+use crate::sim::{Attach, Ended, Run, Sim};
 use serde_json::Value;
-use sim::{Attach, Ended, Run, Sim};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,7 +11,7 @@ use std::process::Command;
 fn example(name: &str) -> PathBuf {
     let programs = Path::new(env!("CARGO_BIN_EXE_gpuprof")).parent().expect("a folder");
     let path = programs.join("examples").join(name);
-    assert!(path.is_file(), "{}: `cargo test` builds it, `cargo test --test examples` does not", path.display());
+    assert!(path.is_file(), "{}: `cargo test` builds it, `cargo test --test record` does not", path.display());
     path
 }
 

@@ -1,10 +1,8 @@
 //! `scripts/gpu-check` works: all its steps run on the simulator, so that it does not rot between visits to a GPU. What it
 //! says about the simulator is no claim about hardware.
 
-mod common;
-#[path = "common/sim.rs"]
-mod sim;
-
+use crate::common;
+use crate::sim;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};

@@ -2,28 +2,17 @@
 //! the collector, and the end says what came of it. Programs here are shells; the collector's part is played by a shell
 //! that leaves what a collector would leave; `with_sim` has the real one.
 
-#[path = "cli_record/collector_file.rs"]
 mod collector_file;
-#[path = "cli_record/command_lines.rs"]
 mod command_lines;
-mod common;
-#[path = "cli_record/destination.rs"]
 mod destination;
-#[path = "cli_record/environment.rs"]
 mod environment;
-#[path = "cli_record/outcome.rs"]
 mod outcome;
-#[path = "cli_record/passing_on.rs"]
 mod passing_on;
-#[path = "cli_record/signals.rs"]
 mod signals;
-#[path = "common/sim.rs"]
-mod sim;
-#[path = "cli_record/with_sim.rs"]
 mod with_sim;
 
-use common::build::{self, Story};
-use common::{Answer, TempFolder, answer, command, skip};
+use crate::common::build::{self, Story};
+use crate::common::{self, Answer, TempFolder, answer, command, skip};
 use std::ffi::OsStr;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};

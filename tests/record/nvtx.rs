@@ -1,20 +1,16 @@
 //! NVTX through real parts: the headers of three toolkits compiled into a program, libnvToolsExt.so.1 and
 //! libnvtx3interop.so.1 as they were shipped, the Python package of PyPI (`scripts/fetch-nvtx`), all calling the shipped
 //! `libgpuprof.so`. CUDA is the simulator's: without a context there is no file.
-#![allow(missing_docs)]
-
-#[path = "common/sim.rs"]
-mod sim;
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::common::skip;
+use crate::sim::{self, Attach, Ended, Run, Sim};
 use serde_json::Value;
-use sim::{Attach, Ended, Run, Sim};
 use trace_format::read::TraceReader;
 use trace_format::schema::{Row, TableSpec};
 use trace_format::tables::{self, RangeRow};
@@ -45,21 +41,16 @@ fn parts(test: &str) -> Option<&'static Path> {
     match found {
         Ok(path) => Some(path),
         Err(why) => {
-            let reason = why.lines().last().unwrap_or("scripts/fetch-nvtx failed");
-            eprintln!("SKIPPED: {test}: {reason}");
-            if let Some(list) = std::env::var_os("GPUPROF_SKIPS") {
-                let file = std::fs::OpenOptions::new().append(true).create(true).open(list);
-                let _ = file.and_then(|mut f| f.write_all(format!("{test}: {reason}\n").as_bytes()));
-            }
+            skip(test, why.lines().last().unwrap_or("scripts/fetch-nvtx failed"));
             None
         }
     }
 }
 
-/// A program or library of `tests/nvtx`, built unless that was done since its source last changed.
+/// A program or library of `tests/record/nvtx`, built unless that was done since its source last changed.
 fn compile(parts: &Path, source: &str, name: &str, headers: &str, more: &[&str]) -> PathBuf {
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/nvtx").join(source);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/record/nvtx").join(source);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("nvtx-players");
     let out = folder.join(name);
     let age = |path: &Path| path.metadata().and_then(|data| data.modified()).ok();
@@ -78,7 +69,7 @@ fn compile(parts: &Path, source: &str, name: &str, headers: &str, more: &[&str])
     out
 }
 
-/// `tests/nvtx/calls.c`, built one of the ways.
+/// `tests/record/nvtx/calls.c`, built one of the ways.
 fn program(parts: &Path, (headers, library): Build) -> PathBuf {
     match library {
         None => compile(parts, "calls.c", &format!("calls-{headers}"), headers, &[]),
@@ -177,7 +168,7 @@ fn fields(range: &Range) -> Fields {
 
 #[test]
 fn every_function_arrives_whatever_headers_or_library_it_is_called_through() {
-    let Some(parts) = parts("shim_nvtx: every function") else { return };
+    let Some(parts) = parts("nvtx: every function") else { return };
     let sim = Sim::new("12.8");
     for build in BUILDS {
         let ended = sim.program(program(parts, build)).arg("all").preload().run();
@@ -231,9 +222,9 @@ fn every_function_arrives_whatever_headers_or_library_it_is_called_through() {
 
 #[test]
 fn the_python_package_is_heard() {
-    let Some(parts) = parts("shim_nvtx: Python") else { return };
+    let Some(parts) = parts("nvtx: Python") else { return };
     let sim = Sim::new("12.8");
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/nvtx/calls.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/record/nvtx/calls.py");
     for attach in [Attach::Preload, Attach::Injection] {
         let run = sim.program("python3").arg(&script).env("PYTHONPATH", parts.join("python")).attach(attach);
         let seen = ended_well(&run.run());
@@ -267,7 +258,7 @@ fn the_python_package_is_heard() {
 
 #[test]
 fn calls_before_the_first_context_are_in_the_trace() {
-    let Some(parts) = parts("shim_nvtx: early") else { return };
+    let Some(parts) = parts("nvtx: early") else { return };
     let sim = Sim::new("12.8");
     for attach in [Attach::Preload, Attach::Injection] {
         let ended = calls(&sim, parts, "early").attach(attach).run();
@@ -283,7 +274,7 @@ fn calls_before_the_first_context_are_in_the_trace() {
 
 #[test]
 fn a_range_opens_the_gate_by_name_and_domain_registered_or_not() {
-    let Some(parts) = parts("shim_nvtx: gate") else { return };
+    let Some(parts) = parts("nvtx: gate") else { return };
     let sim = Sim::new("12.8");
     // Total of launches is 140; 21 of them lie in "train".
     for (capture, kernels) in [("nvtx:train@model", 21), ("nvtx:train", 21), ("nvtx:train@", 0), ("nvtx:step", 140)]
@@ -296,7 +287,7 @@ fn a_range_opens_the_gate_by_name_and_domain_registered_or_not() {
 
 #[test]
 fn a_range_that_began_before_cuda_opens_the_gate() {
-    let Some(parts) = parts("shim_nvtx: gate before CUDA") else { return };
+    let Some(parts) = parts("nvtx: gate before CUDA") else { return };
     let sim = Sim::new("12.8");
     let ended = calls(&sim, parts, "around").env("GPUPROF_CAPTURE", "nvtx:train").run();
     assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
@@ -305,7 +296,7 @@ fn a_range_that_began_before_cuda_opens_the_gate() {
 
 #[test]
 fn a_range_that_hangs_is_in_the_file_of_a_program_that_was_killed() {
-    let Some(parts) = parts("shim_nvtx: hung") else { return };
+    let Some(parts) = parts("nvtx: hung") else { return };
     let sim = Sim::new("12.8");
     let ended = calls(&sim, parts, "hung").run();
     assert_eq!(ended.signal(), Some(9));
@@ -318,7 +309,7 @@ fn a_range_that_hangs_is_in_the_file_of_a_program_that_was_killed() {
 
 #[test]
 fn forked_children_are_silent_and_end_as_they_would() {
-    let Some(parts) = parts("shim_nvtx: fork") else { return };
+    let Some(parts) = parts("nvtx: fork") else { return };
     let sim = Sim::new("12.8");
     let ended = calls(&sim, parts, "fork").run();
     let seen = ended_well(&ended);
@@ -330,7 +321,7 @@ fn forked_children_are_silent_and_end_as_they_would() {
 
 #[test]
 fn threads_have_their_names_and_what_they_left_open_stays_open() {
-    let Some(parts) = parts("shim_nvtx: threads") else { return };
+    let Some(parts) = parts("nvtx: threads") else { return };
     let sim = Sim::new("12.8");
     let seen = ended_well(&calls(&sim, parts, "threads").run());
     let mut by_thread: BTreeMap<u32, (usize, usize)> = BTreeMap::new();
@@ -352,7 +343,7 @@ fn threads_have_their_names_and_what_they_left_open_stays_open() {
 
 #[test]
 fn calls_allocate_nothing() {
-    let Some(parts) = parts("shim_nvtx: memory") else { return };
+    let Some(parts) = parts("nvtx: memory") else { return };
     let sim = Sim::new("12.8");
     for attach in [Attach::Preload, Attach::Injection] {
         for build in [NEWEST, BUILDS[3]] {
@@ -364,7 +355,7 @@ fn calls_allocate_nothing() {
 
 #[test]
 fn what_comes_faster_than_it_is_written_is_counted_to_the_last_call() {
-    let Some(parts) = parts("shim_nvtx: flood") else { return };
+    let Some(parts) = parts("nvtx: flood") else { return };
     let sim = Sim::new("12.8");
     let ended = calls(&sim, parts, "flood").run();
     assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
@@ -383,7 +374,7 @@ fn what_comes_faster_than_it_is_written_is_counted_to_the_last_call() {
 
 #[test]
 fn another_tool_hears_everything_too_when_asked_and_decides_what_the_program_sees() {
-    let Some(parts) = parts("shim_nvtx: chain") else { return };
+    let Some(parts) = parts("nvtx: chain") else { return };
     let sim = Sim::new("12.8");
     let other = compile(parts, "other_tool.c", "libother_tool.so", "12.9", &["-shared", "-fPIC"]);
     let log = sim.folder().join("other.log");
@@ -399,7 +390,7 @@ fn another_tool_hears_everything_too_when_asked_and_decides_what_the_program_see
 
 #[test]
 fn another_tool_is_not_chained_to_unasked() {
-    let Some(parts) = parts("shim_nvtx: no chain") else { return };
+    let Some(parts) = parts("nvtx: no chain") else { return };
     let sim = Sim::new("12.8");
     let other = compile(parts, "other_tool.c", "libother_tool.so", "12.9", &["-shared", "-fPIC"]);
     let log = sim.folder().join("other.log");
@@ -415,7 +406,7 @@ fn another_tool_is_not_chained_to_unasked() {
 
 #[test]
 fn we_are_not_chained_to_ourselves_under_any_name() {
-    let Some(parts) = parts("shim_nvtx: chain to ourselves") else { return };
+    let Some(parts) = parts("nvtx: chain to ourselves") else { return };
     let sim = Sim::new("12.8");
     let link = sim.folder().join("link.so");
     std::os::unix::fs::symlink(sim::shim_path(), &link).unwrap();
@@ -428,7 +419,7 @@ fn we_are_not_chained_to_ourselves_under_any_name() {
 
 #[test]
 fn a_chain_that_leads_nowhere_is_one_line_and_no_harm() {
-    let Some(parts) = parts("shim_nvtx: no such chain") else { return };
+    let Some(parts) = parts("nvtx: no such chain") else { return };
     let sim = Sim::new("12.8");
     let ended = calls(&sim, parts, "early").env("GPUPROF_NVTX_CHAIN", "/nonexistent/tool.so").run();
     assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
@@ -439,7 +430,7 @@ fn a_chain_that_leads_nowhere_is_one_line_and_no_harm() {
 
 #[test]
 fn nvtx_can_be_switched_off() {
-    let Some(parts) = parts("shim_nvtx: off") else { return };
+    let Some(parts) = parts("nvtx: off") else { return };
     let sim = Sim::new("12.8");
     let ended = calls(&sim, parts, "early").env("GPUPROF_NVTX", "off").run();
     assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
@@ -448,7 +439,7 @@ fn nvtx_can_be_switched_off() {
 
 #[test]
 fn nvtx_without_cuda_leaves_nothing_behind() {
-    let Some(parts) = parts("shim_nvtx: no CUDA") else { return };
+    let Some(parts) = parts("nvtx: no CUDA") else { return };
     let sim = Sim::new("12.8");
     for attach in [Attach::Preload, Attach::Injection] {
         let ended = calls(&sim, parts, "nothing").attach(attach).run();

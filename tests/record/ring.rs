@@ -1,13 +1,8 @@
 //! `gpuprof record --ring` and what comes after it: the closing lines, the dump that the launcher makes when a program
 //! dies, and reports on rings and dumps. On the SIMULATOR.
-#![allow(missing_docs)]
 
-mod common;
-#[path = "common/sim.rs"]
-mod sim;
-
-use common::gpuprof_in;
-use sim::{Ended, Sim};
+use crate::common::gpuprof_in;
+use crate::sim::{Ended, Sim};
 use std::path::PathBuf;
 
 /// The lines at the end of what the run said.

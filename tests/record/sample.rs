@@ -1,16 +1,11 @@
 //! `gpuprof record --sample`: what the launcher measures from outside, through the real program: processes of a known
 //! load, and a stand-in for NVIDIA's management library whose answers are known.
 
-#[path = "cli_sample/after.rs"]
 mod after;
-mod common;
-#[path = "cli_sample/gpus.rs"]
 mod gpus;
-#[path = "common/sim.rs"]
-mod sim;
 
-use common::gpuprof_in;
-use sim::{Ended, Running, Sim};
+use crate::common::gpuprof_in;
+use crate::sim::{self, Ended, Running, Sim};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -1,13 +1,10 @@
 //! Host stacks: `record --cpu-sampling` finds what a program is known to spend its time on, and leaves it as it was;
 //! `--launch-stacks` (in `launches`) finds the Python lines that launched.
 
-mod common;
-#[path = "cli_stacks/launches.rs"]
 mod launches;
-#[path = "common/sim.rs"]
-mod sim;
 
-use common::{Answer, TempFolder, answer, command, gpuprof, skip};
+use crate::common::{Answer, TempFolder, answer, command, gpuprof, skip};
+use crate::sim;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,7 +13,7 @@ use trace_format::read::TraceReader;
 use trace_format::tables::{CpuSampleRow, FrameRow, NoteRow, StackRow, StringRow, ThreadRow};
 
 fn source(name: &str) -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli_stacks").join(name).display().to_string()
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/record/stacks").join(name).display().to_string()
 }
 
 fn record(folder: &TempFolder, options: &[&str], program: &[&str]) -> Answer {
@@ -384,7 +381,7 @@ fn without_permission_it_is_said_what_is_missing_and_the_program_runs_on() {
 
 #[test]
 fn no_sum_of_stacks_wraps_at_32_bits() {
-    use common::build::{Name, Native, NativeWriter, Story};
+    use crate::common::build::{Name, Native, NativeWriter, Story};
     use trace_format::tables::LaunchStackRow;
     const S: i64 = 1_000_000_000;
     let story = (0..3).fold(Story::empty(), |story, i| story.with_kernel(Name::plain("kern"), i * 6 * S, 5 * S));

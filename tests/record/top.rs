@@ -1,15 +1,11 @@
 //! `gpuprof top`: what it says of traces that grow, against what was written into them.
 
-mod common;
-#[path = "top/drawing.rs"]
 mod drawing;
-#[path = "common/sim.rs"]
-mod sim;
-#[path = "top/writing.rs"]
 mod writing;
 
-use common::build::Random;
-use common::{TempFolder, command, gpuprof_in, refused};
+use crate::common::build::Random;
+use crate::common::{self, TempFolder, command, gpuprof_in, refused};
+use crate::sim;
 use serde_json::Value;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
@@ -400,7 +396,7 @@ fn on_a_terminal_it_draws_and_leaves_the_terminal_as_it_was() {
     let folder = TempFolder::new("top-pty");
     let path = folder.path().join("run.gpuprof");
     write(&path, &work(&mut Random(9), 500, BEGIN, BEGIN + S, 1), true, 4_242);
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/top/pty_run.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/record/top/pty_run.py");
     let answer = common::answer(Command::new("python3").arg(script).arg(env!("CARGO_BIN_EXE_gpuprof")).arg(&path));
     assert_eq!(answer.status, 0, "{}{}", answer.stdout, answer.stderr);
     assert_eq!(answer.stdout.trim(), "quit stop terminate resize: as it was");

@@ -1,4 +1,4 @@
-//! The tables driven as NVTX's headers drive them, without NVTX; `tests/shim_nvtx.rs` has the real ones.
+//! The tables driven as NVTX's headers drive them, without NVTX; `tests/record/nvtx.rs` has the real ones.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;

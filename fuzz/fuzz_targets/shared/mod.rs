@@ -1,4 +1,4 @@
-//! What all targets share with the seeded tests of the root package (`tests/no_panic.rs`).
+//! What all targets share with the seeded tests of the root package (`tests/readers/no_panic.rs`).
 
 use std::path::PathBuf;
 use std::sync::OnceLock;

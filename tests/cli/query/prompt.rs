@@ -1,7 +1,7 @@
 //! The prompt of `gpuprof query`, on a terminal of its own.
 #![allow(unsafe_code, reason = "a terminal and its foreground process are had from libc alone")]
 
-use super::common::{DEADLINE, TempFolder, build::*, command};
+use crate::common::{DEADLINE, TempFolder, build::*, command};
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};

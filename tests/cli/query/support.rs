@@ -23,7 +23,7 @@ pub fn check_document(name: &str, make: impl Fn(&str) -> String) {
         std::fs::write(&path, &expected).expect("the document");
     }
     let on_disk = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(on_disk == expected, "{name} is stale: GPUPROF_BLESS=1 cargo test -p gpuprof --test cli_query");
+    assert!(on_disk == expected, "{name} is stale: GPUPROF_BLESS=1 cargo test -p gpuprof --test cli");
 }
 
 /// Count and total of all GPU work with valid times, as a report has it; `None` without any.
@@ -131,7 +131,7 @@ pub fn check_constructs(session: &Session) {
                 match judge(&database, sqlite) {
                     Ok(expected) if expected == got => {}
                     Ok(expected) => {
-                        problems.push(format!("{at}\n  Polars: {:?}\n  SQLite: {:?}", some(&got), some(&expected)))
+                        problems.push(format!("{at}\n  ours: {:?}\n  SQLite: {:?}", some(&got), some(&expected)))
                     }
                     Err(why) => problems.push(format!("{at}\n  SQLite: {why}")),
                 }

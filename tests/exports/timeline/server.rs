@@ -1,8 +1,8 @@
 //! The server: who may ask, and that it answers with what a page has inside.
 
+use super::page::{Page, u};
 use crate::common::build::{self, Story};
 use crate::common::{TempFolder, command};
-use crate::page::{Page, u};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -83,7 +83,7 @@ fn sample(name: &str) -> (TempFolder, String, Page) {
     let folder = TempFolder::new(name);
     let story = Story::sample(12_000).with_ranges();
     let path = folder.argument("a.gpuprof", &build::native(&story));
-    let answer = crate::gpuprof(&["timeline", &path, "-o", "-"]);
+    let answer = super::gpuprof(&["timeline", &path, "-o", "-"]);
     let page = Page::parse(&answer.stdout);
     (folder, path, page)
 }

@@ -1,9 +1,9 @@
 //! Who is found, who is not, and the reason.
 
+use super::obedient::{Folder, Line, Obedient, obedient, obey, until};
 use crate::collector::one;
 use crate::collector::sim::{Sim, shim_path};
 use crate::common::skip;
-use crate::obedient::{Folder, Line, Obedient, obedient, obey, until};
 use serde_json::Value;
 use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 use std::os::unix::process::CommandExt as _;

@@ -1,8 +1,8 @@
 //! Whatever comes in at a socket, and whatever the program does to its descriptors: the program is as it was.
 
+use super::obedient::{Folder, Line, obedient, until};
 use crate::collector::one;
 use crate::collector::sim::Sim;
-use crate::obedient::{Folder, Line, obedient, until};
 use serde_json::Value;
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;

@@ -1,8 +1,8 @@
 //! Control at the edges of a program's life.
 
+use super::obedient::{Folder, Line, obedient, until};
 use crate::collector::sim::Sim;
 use crate::collector::{laws, one, said};
-use crate::obedient::{Folder, Line, obedient, until};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 

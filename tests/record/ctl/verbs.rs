@@ -1,9 +1,9 @@
 //! What can be asked for, and what comes of it in the trace.
 
+use super::obedient::{Folder, Line, Obedient, obedient, until};
 use crate::collector::sim::{Sim, shim_path};
 use crate::collector::{Trace, one};
 use crate::common::{answer, command, gpuprof};
-use crate::obedient::{Folder, Line, Obedient, obedient, until};
 use std::time::{Duration, Instant};
 use trace_format::tables::{CaptureRow, NoteRow};
 

@@ -1,6 +1,6 @@
 //! How programs end, and what is said of it.
 
-use crate::bench::{Bench, file, frame_lines, profiled};
+use super::bench::{Bench, file, frame_lines, profiled};
 use crate::sim::player;
 
 #[test]

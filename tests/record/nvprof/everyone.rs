@@ -1,6 +1,6 @@
 //! `--profile-all-processes`.
 
-use crate::bench::Bench;
+use super::bench::Bench;
 use std::time::{Duration, Instant};
 
 #[test]

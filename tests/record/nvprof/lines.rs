@@ -1,6 +1,6 @@
 //! The command lines themselves.
 
-use crate::bench::{Bench, file, frame_lines, profiled};
+use super::bench::{Bench, file, frame_lines, profiled};
 use crate::common::gpuprof_in;
 use crate::sim::Ended;
 

@@ -1,6 +1,6 @@
 //! Every option of nvprof 11.8.
 
-use crate::bench::Bench;
+use super::bench::Bench;
 use crate::common::tools::{nvidia, with_nvidia};
 use gpuprof::cli::nvprof::{Argument, Does, NvprofOption, OPTIONS, PAGE, page};
 
@@ -157,5 +157,5 @@ fn the_page_of_options_is_fresh() {
         std::fs::write(&path, format!("{before}{begin}{}{end}{after}", page())).expect("the page");
         return;
     }
-    assert!(table == page(), "{PAGE} is stale: run GPUPROF_BLESS=1 cargo test --test cli_nvprof");
+    assert!(table == page(), "{PAGE} is stale: run GPUPROF_BLESS=1 cargo test --test record");
 }

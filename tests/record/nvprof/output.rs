@@ -1,6 +1,6 @@
 //! `-o`: the real nvprof 11.8 opens what was written, and prints what we print.
 
-use crate::bench::Bench;
+use super::bench::Bench;
 use crate::common::tools::{nvidia, with_nvidia};
 
 fn sorted(text: &str) -> Vec<&str> {

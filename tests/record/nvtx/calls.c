@@ -1,4 +1,4 @@
-/* calls HOW: a program that uses NVTX, built by tests/shim_nvtx.rs against the real headers (their functions inlined, or
+/* calls HOW: a program that uses NVTX, built by tests/record/nvtx.rs against the real headers (their functions inlined, or
  * with -DNVTX_NO_IMPL those of a real libnvToolsExt.so.1 or libnvtx3interop.so.1), and CUDA as it is found at run time.
  *   all       every function once, after the first context; what is expected is written in the test
  *   early     ranges before, around and after the first context

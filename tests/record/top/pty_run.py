@@ -53,6 +53,11 @@ class Run:
         raise AssertionError("no end")
 
     def is_as_it_was(self):
+        # The last of what it wrote may still be on its way.
+        deadline = time.monotonic() + 50
+        while self.seen.rfind(LEAVE) < self.seen.rfind(ENTER) and time.monotonic() < deadline:
+            if select.select([self.master], [], [], 0.1)[0]:
+                self.seen += os.read(self.master, 65536)
         assert termios.tcgetattr(self.slave) == self.before, "raw"
         assert self.seen.rindex(LEAVE) > self.seen.rindex(ENTER), "still a screen"
         assert self.seen.rindex(SHOW) > self.seen.rindex(ENTER), "no cursor"

@@ -1,0 +1,12 @@
+//! The program as people use it on traces that are there already: every option, every answer, every refusal, and that
+//! the README shows what is printed. Nothing is recorded here.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod errors;
+mod export;
+mod info;
+mod query;
+mod readme;
+mod report;

@@ -1,0 +1,9 @@
+//! Other people's programs read what gpuprof writes, and find in it what is in the original. What cannot be had here is
+//! skipped, loudly.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod chrome;
+mod columnar;
+mod sqlite;

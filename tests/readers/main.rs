@@ -1,0 +1,18 @@
+//! Files of every format are read right: what is shown of them is what an independent count, the tool that wrote them or
+//! their maker says, the same from any number of threads, and no bytes make a reader panic.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../common/sim.rs"]
+mod sim;
+
+mod format_polars;
+mod functions;
+mod no_panic;
+mod nvprof_golden;
+mod printed;
+mod printed_truth;
+mod same_answer;
+mod truth;
+mod views_edges;
+mod views_golden;

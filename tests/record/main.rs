@@ -1,0 +1,22 @@
+//! Programs that run under the collector, over the simulated CUDA of `tests/sim`: started by `gpuprof record` or as nvprof
+//! did, controlled, watched and sampled meanwhile; and what `gpuprof doctor` says of the machine before that.
+
+// It brings the simulator's harness, which must be there once: it numbers the folders of a process.
+#[path = "../collector/tests/common/mod.rs"]
+mod collector;
+#[path = "../common/mod.rs"]
+mod common;
+
+mod ctl;
+mod doctor;
+mod examples;
+mod gpu_check_dry_run;
+mod launch;
+mod nvprof;
+mod nvtx;
+mod ring;
+mod sample;
+mod stacks;
+mod top;
+
+use collector::sim;
