@@ -39,20 +39,34 @@ pub fn read(
     let frame = decoded.unwrap_or_else(|panic| Err(polars_err!(ComputeError: "the decoder gave up: {panic}")));
     let frame = frame.map_err(failed)?;
     people.has_table.push(table.id);
-    let mut from = 0;
-    while from < frame.height() {
-        // Rows of one process that follow each other.
-        let slice = frame.slice(from as i64, BATCH_ROWS.min(frame.height() - from));
-        let ordinals = numbers(&slice, "process");
-        let ordinal = ordinals.first().copied().flatten().unwrap_or(0);
-        let same = ordinals.iter().take_while(|other| other.unwrap_or(0) == ordinal).count().max(1);
-        let rows = slice.slice(0, same);
-        let process = people.process(sink, ordinal as u32, ProcessInfo::default);
-        let batch = to_batch(table, &rows, sink).map_err(failed)?;
-        sink.processes[process.0].batches.push(batch);
-        from += same;
+    for from in (0..frame.height()).step_by(BATCH_ROWS) {
+        let block = frame.slice(from as i64, BATCH_ROWS.min(frame.height() - from));
+        for (ordinal, rows) in by_process(&block).map_err(failed)? {
+            let process = people.process(sink, ordinal, ProcessInfo::default);
+            let batch = to_batch(table, &rows, sink).map_err(failed)?;
+            sink.processes[process.0].batches.push(batch);
+        }
     }
     Ok(())
+}
+
+/// The rows of each process, in their order. In an export of several processes their rows stand in the order of time, so
+/// that a process changes from row to row.
+fn by_process(block: &DataFrame) -> PolarsResult<Vec<(u32, DataFrame)>> {
+    let mut places: Vec<(i64, Vec<IdxSize>)> = Vec::new();
+    for (row, ordinal) in numbers(block, "process").into_iter().enumerate() {
+        let ordinal = ordinal.unwrap_or(0);
+        let known = places.iter_mut().rev().find(|(known, _)| *known == ordinal);
+        match known {
+            Some((_, rows)) => rows.push(row as IdxSize),
+            None => places.push((ordinal, vec![row as IdxSize])),
+        }
+    }
+    if let [(ordinal, _)] = places[..] {
+        return Ok(vec![(ordinal as u32, block.clone())]);
+    }
+    let rows = |rows: Vec<IdxSize>| block.take(&IdxCa::from_vec("rows".into(), rows));
+    places.into_iter().map(|(ordinal, places)| Ok((ordinal as u32, rows(places)?))).collect()
 }
 
 /// A column of whole numbers; all null if there is none.
