@@ -22,6 +22,10 @@ fn main() {
     });
     println!("cargo::rustc-env=GPUPROF_COMMIT={commit}");
 
+    if is_release() {
+        smaller_program();
+    }
+
     println!("cargo::rustc-check-cfg=cfg(gpuprof_embedded_shim)");
     println!("cargo::rerun-if-env-changed=GPUPROF_SHIM_SO");
     match shim() {
@@ -36,6 +40,19 @@ fn main() {
 
 fn is_release() -> bool {
     env::var("PROFILE").is_ok_and(|profile| profile == "release")
+}
+
+/// Has the linker keep one copy of functions that are equal, which generic code is full of, and leave out the symbols.
+/// (`strip` of the profile reaches no package that has an optimisation level of its own.)
+fn smaller_program() {
+    // Rust's own linker on this target. Others may not know the option.
+    if env::var("TARGET").is_ok_and(|target| target == "x86_64-unknown-linux-gnu") {
+        println!("cargo::rustc-link-arg-bins=-Wl,--icf=all");
+    }
+    println!("cargo::rerun-if-env-changed=GPUPROF_KEEP_SYMBOLS");
+    if env::var_os("GPUPROF_KEEP_SYMBOLS").is_none() {
+        println!("cargo::rustc-link-arg-bins=-Wl,--strip-all");
+    }
 }
 
 /// The commit that is checked out. Another one has this asked again, in worktrees too.
@@ -84,7 +101,17 @@ fn build_shim() -> Result<PathBuf, String> {
     let (cargo, target) = (variable("CARGO")?, variable("TARGET")?);
     let folder = PathBuf::from(variable("OUT_DIR")?).join("shim");
     let mut command = Command::new(cargo);
-    command.args(["build", "--release", "--locked", "-p", "cupti-shim", "--target", &target, "--target-dir"]);
+    command.args([
+        "build",
+        "--profile",
+        "collector",
+        "--locked",
+        "-p",
+        "cupti-shim",
+        "--target",
+        &target,
+        "--target-dir",
+    ]);
     command.arg(&folder);
     // A build without network has been asked for as a whole.
     if env::var("CARGO_NET_OFFLINE").is_ok_and(|value| value == "true") {
@@ -114,6 +141,6 @@ fn build_shim() -> Result<PathBuf, String> {
             last.join(" | ")
         ));
     }
-    let library = folder.join(target).join("release/libgpuprof.so");
+    let library = folder.join(target).join("collector/libgpuprof.so");
     if library.is_file() { Ok(library) } else { Err(format!("cargo built no {}", library.display())) }
 }

@@ -161,7 +161,7 @@ def budgets(by_key, data, gpuprof):
     if "large-median" in by_key:
         limit("the same with exact medians", 1024, 512, by_key["large-median"].peak, "MiB")
     limit("bytes per record on disk", 8, 6.5, os.path.getsize(f"{data}/trace_10m.gpuprof") / 1e7, "bytes", 2)
-    limit("size of the program, stripped", 80, 40, os.path.getsize(gpuprof) / 2**20, "MiB", 1)
+    limit("size of the program, stripped", 40, 25, os.path.getsize(gpuprof) / 2**20, "MiB", 1)
     return lines
 
 

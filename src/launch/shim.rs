@@ -67,7 +67,7 @@ pub fn locate(places: &Places) -> Result<PathBuf> {
     match beside(places.program.as_deref()) {
         Some(path) => fit(&path, places),
         None => Err(Error::new(format!("this gpuprof carries no collector, and there is no {FILE_NAME} beside it"))
-            .remedy("build one with `cargo build --release -p cupti-shim` and name it with GPUPROF_SHIM=/path/libgpuprof.so")),
+            .remedy("build one with `cargo build --profile collector -p cupti-shim` and name it with GPUPROF_SHIM=/path/libgpuprof.so")),
     }
 }
 

@@ -18,19 +18,19 @@ pub fn from_polars(column: &pl::Column) -> Result<Column> {
     let failed = |e: pl::PolarsError| Problem::Wrong(e.to_string());
     let made = match series.dtype() {
         DataType::Int64 => {
-            let (values, valid) = numbers(series.i64().map_err(failed)?);
+            let (values, valid) = numbers(series.i64().map_err(failed)?, |value| value);
             Column::new(Kind::Int, Values::ints(values)).with_valid(valid)
         }
         DataType::UInt32 => {
-            let (values, valid) = numbers(series.u32().map_err(failed)?);
-            Column::new(Kind::Id, Values::ints(values.into_iter().map(i64::from).collect())).with_valid(valid)
+            let (values, valid) = numbers(series.u32().map_err(failed)?, i64::from);
+            Column::new(Kind::Id, Values::ints(values)).with_valid(valid)
         }
         DataType::UInt64 => {
-            let (values, valid) = numbers(series.u64().map_err(failed)?);
+            let (values, valid) = numbers(series.u64().map_err(failed)?, |value| value);
             Column::ids64(values, None).with_valid(valid)
         }
         DataType::Float64 => {
-            let (values, valid) = numbers(series.f64().map_err(failed)?);
+            let (values, valid) = numbers(series.f64().map_err(failed)?, |value| value);
             Column::floats(values, None).with_valid(valid)
         }
         DataType::Boolean => {
@@ -49,12 +49,15 @@ pub fn from_polars(column: &pl::Column) -> Result<Column> {
     Ok(made)
 }
 
-/// Values, and which rows have one.
-fn numbers<T: PolarsNumericType>(column: &ChunkedArray<T>) -> (Vec<T::Native>, Option<Vec<bool>>) {
+/// Values, each made into what the engine has, and which rows have one.
+fn numbers<T: PolarsNumericType, V>(
+    column: &ChunkedArray<T>,
+    made: impl Fn(T::Native) -> V,
+) -> (Vec<V>, Option<Vec<bool>>) {
     let mut values = Vec::with_capacity(column.len());
     let mut valid = column.has_nulls().then(Vec::new);
     for chunk in column.downcast_iter() {
-        values.extend_from_slice(chunk.values());
+        values.extend(chunk.values().iter().map(|&value| made(value)));
         if let Some(valid) = &mut valid {
             match chunk.validity() {
                 Some(bits) => valid.extend(bits.iter()),

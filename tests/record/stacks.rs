@@ -256,8 +256,9 @@ fn native_frames_stand_inside_the_python_frames_that_called_them() {
         return;
     }
     let folder = TempFolder::new("stacks-mixed");
-    let script = "import hashlib, time\ndef digest():\n  d = b'x' * 4000000\n  while time.thread_time() < 1.2:\n    \
-                  hashlib.sha256(d).digest()\ndigest()\n";
+    // In C, with tables that say how to unwind it: hand-written assembly, as of hash functions, has none on some CPUs.
+    let script = "import os, time, zlib\ndef digest():\n  d = os.urandom(400000)\n  while time.thread_time() < 1.2:\n    \
+                  zlib.compress(d, 9)\ndigest()\n";
     let file = folder.argument("digest.py", script.as_bytes());
     record(&folder, &["--native"], &["python3", &file]);
     let trace = Trace::of(&folder);
@@ -268,9 +269,9 @@ fn native_frames_stand_inside_the_python_frames_that_called_them() {
         .iter()
         .filter(|sample| trace.frames[&trace.stacks[&sample.stack_id].frame_id].kind == 1)
         .map(|sample| trace.names(sample))
-        .filter(|names| names.iter().any(|name| name.contains("sha256") || name.contains("SHA256")))
+        .filter(|names| names.iter().any(|name| name.contains("deflate")))
         .collect();
-    assert!(native.len() > 20, "{} of {}", native.len(), trace.samples.len());
+    assert!(native.len() > 10, "{} of {}", native.len(), trace.samples.len());
     for names in &native {
         let python = names.iter().position(|name| *name == "digest");
         assert!(names[0] == "<module>" && python.is_some_and(|at| at + 1 < names.len()), "{names:?}");

@@ -122,7 +122,9 @@ pub fn aggregate(of: Of, call: Call, groups: &Groups) -> Result<Column> {
         (None, true) => Some((0..total as u32).filter(|&row| takes_part(row as usize)).collect::<Vec<u32>>()),
         (Some(rows), _) => Some(rows.into_iter().filter(|&row| takes_part(row as usize)).collect()),
     };
-    if call.distinct {
+    if call.distinct && rows.is_none() && groups.len() == 1 {
+        rows = Some(keys::groups(&[argument], total).first);
+    } else if call.distinct {
         let among = rows.unwrap_or_else(|| (0..total as u32).collect());
         let group = Column::ints(among.iter().map(|&row| groups.of[row as usize].into()).collect(), None);
         let value = argument.take(&among);

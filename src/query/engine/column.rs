@@ -411,8 +411,7 @@ pub fn concat(parts: &[(&Column, usize)]) -> Result<Column> {
     for (part, _) in parts {
         kind = kind.join(part.kind).ok_or_else(|| Problem::mixed(kind, part.kind))?;
     }
-    let parts =
-        parts.iter().map(|(part, rows)| Ok(part.full(*rows).widened(kind)?)).collect::<Result<Vec<Column>>>()?;
+    let parts = parts.iter().map(|(part, rows)| part.full(*rows).widened(kind)).collect::<Result<Vec<Column>>>()?;
     let rows: usize = parts.iter().map(Column::stored).sum();
     let valid = parts.iter().any(|part| part.valid.is_some()).then(|| {
         let mut valid = Vec::with_capacity(rows);

@@ -112,16 +112,47 @@ fn filter(
     depth: &Cell<u32>,
 ) -> Result<Relation> {
     let mut relation = relation;
-    // One after another: what is cheap and written first leaves less to the next.
-    for condition in conditions {
-        let kept = {
-            let scope = scope(engine, tables, outer, &relation, depth);
-            let truth = scope.evaluate(condition)?;
-            truth.selected(relation.rows)?
-        };
+    let mut rest = conditions;
+    while let Some(first) = rest.first() {
+        // What may fail for a row sees the rows that the conditions before it let through, and no others.
+        let together = if may_fail(first) { 1 } else { rest.iter().take_while(|next| !may_fail(next)).count() };
+        let (some, later) = rest.split_at(together);
+        let kept = rows_with_all(&scope(engine, tables, outer, &relation, depth), some)?;
         relation = relation.filtered(kept);
+        rest = later;
     }
     Ok(relation)
+}
+
+/// Whether a value can make this an error: arithmetic beyond 64 bits, text that is no number.
+fn may_fail(condition: &Expr) -> bool {
+    walk::any(condition, &|part| match part {
+        Expr::Cast { .. } | Expr::Function(_) | Expr::Subquery(_) | Expr::UnaryOp { .. } => true,
+        Expr::BinaryOp { op, .. } => {
+            use BinaryOperator as B;
+            matches!(op, B::Plus | B::Minus | B::Multiply | B::Divide | B::Modulo | B::DuckIntegerDivide)
+        }
+        _ => walk::is_subquery(part),
+    })
+}
+
+/// The rows for which all of `conditions` hold, all of them looked at for every row.
+fn rows_with_all(scope: &Scope, conditions: &[&Expr]) -> Result<Vec<u32>> {
+    let rows = scope.rows();
+    let mut kept: Option<Vec<bool>> = None;
+    for condition in conditions {
+        let truth = scope.evaluate(condition)?;
+        let full = truth.full(rows);
+        let values = full.as_bools()?;
+        let mut holds = kept.take().unwrap_or_else(|| vec![true; rows]);
+        holds.iter_mut().zip(values.iter()).for_each(|(holds, value)| *holds &= value);
+        if let Some(valid) = &full.valid {
+            holds.iter_mut().zip(valid.iter()).for_each(|(holds, valid)| *holds &= valid);
+        }
+        kept = Some(holds);
+    }
+    let kept = kept.unwrap_or_else(|| vec![true; rows]);
+    Ok((0..rows as u32).filter(|&row| kept[row as usize]).collect())
 }
 
 fn scope<'s>(

@@ -7,6 +7,7 @@ use super::column::{Column, Values};
 use super::problem::Result;
 use hashbrown::HashMap;
 use rayon::slice::ParallelSliceMut as _;
+use std::cmp::Ordering;
 
 /// Rows in groups of equal keys.
 #[derive(Clone, Debug)]
@@ -64,21 +65,23 @@ fn codes(column: &Column, rows: usize) -> (Vec<u32>, usize) {
         Values::Text(codes, words) => direct(column, rows, words.len(), |row| codes[row] as usize),
         Values::Float(values) => {
             // 0 and -0 are equal, and so are all that are not numbers.
-            let bits = |value: f64| match value {
-                value if value == 0.0 => 0,
-                value if value.is_nan() => f64::NAN.to_bits(),
-                value => value.to_bits(),
-            };
+            let bits = |value: f64| if value.is_nan() { f64::NAN } else { value + 0.0 }.to_bits();
             hashed(column, rows, |row| bits(values[row]))
         }
         Values::Wide(values) => hashed(column, rows, |row| values[row]),
         Values::Int(values) => {
-            let valid = (0..rows).filter(|&row| column.is_valid(row)).map(|row| values[row]);
-            let (least, most) = valid.fold((i64::MAX, i64::MIN), |(l, m), value| (l.min(value), m.max(value)));
+            let widen = |(least, most): (i64, i64), value: i64| (least.min(value), most.max(value));
+            let (least, most) = match &column.valid {
+                None => values.iter().copied().fold((i64::MAX, i64::MIN), widen),
+                Some(valid) => {
+                    let known = values.iter().zip(valid.iter()).filter(|(_, valid)| **valid);
+                    known.map(|(value, _)| *value).fold((i64::MAX, i64::MIN), widen)
+                }
+            };
             let span = i128::from(most) - i128::from(least);
             if least > most {
                 direct(column, rows, 0, |_| 0)
-            } else if span < (rows as i128 * 2).clamp(1 << 10, 1 << 26) {
+            } else if span < (rows as i128 * 4).clamp(1 << 10, 1 << 26) {
                 direct(column, rows, span as usize + 1, |row| (values[row].wrapping_sub(least)) as usize)
             } else {
                 hashed(column, rows, |row| values[row] as u64)
@@ -192,6 +195,64 @@ struct Sortable {
     nulls_first: bool,
 }
 
+/// Compares rows by several keys.
+pub struct Sorter(Vec<Sortable>);
+
+impl Sorter {
+    /// By `keys`, of `rows` rows.
+    pub fn new(keys: &[SortKey], rows: usize) -> Sorter {
+        Sorter(keys.iter().map(|key| sortable(key, rows)).collect())
+    }
+
+    /// How two rows compare; equal ones do not stand in any order.
+    pub fn compare(&self, a: u32, b: u32) -> Ordering {
+        let (x, y) = (a as usize, b as usize);
+        for key in &self.0 {
+            if let Some(nulls) = &key.nulls {
+                let by_null = nulls[y].cmp(&nulls[x]);
+                let by_null = if key.nulls_first { by_null } else { by_null.reverse() };
+                if by_null.is_ne() {
+                    return by_null;
+                }
+                if nulls[x] {
+                    continue;
+                }
+            }
+            let by_value = key.bits[x].cmp(&key.bits[y]);
+            if by_value.is_ne() {
+                return by_value;
+            }
+        }
+        Ordering::Equal
+    }
+
+    /// The only key, where no value of it is NULL.
+    fn plain(&self) -> Option<&[u64]> {
+        match &self.0[..] {
+            [Sortable { bits, nulls: None, .. }] => Some(bits),
+            _ => None,
+        }
+    }
+
+    /// Puts `rows`, which ascend, in order; equal ones stay as they are.
+    pub fn sort(&self, rows: &mut [u32]) {
+        if self.0.is_empty() {
+            return;
+        }
+        if let Some(bits) = self.plain() {
+            // What was recorded in order of time is nearly always asked for in it.
+            if rows.is_sorted_by_key(|&row| bits[row as usize]) {
+                return;
+            }
+            let mut pairs: Vec<(u64, u32)> = rows.iter().map(|&row| (bits[row as usize], row)).collect();
+            pairs.par_sort_unstable();
+            rows.iter_mut().zip(pairs).for_each(|(row, (_, sorted))| *row = sorted);
+            return;
+        }
+        rows.par_sort_unstable_by(|&a, &b| self.compare(a, b).then(a.cmp(&b)));
+    }
+}
+
 fn sortable(key: &SortKey, rows: usize) -> Sortable {
     const SIGN: u64 = 1 << 63;
     let column = key.column;
@@ -223,44 +284,23 @@ fn sortable(key: &SortKey, rows: usize) -> Sortable {
 
 /// Rows in order, equal ones as they came; the first `limit` of them where there is one.
 pub fn order(keys: &[SortKey], rows: usize, limit: Option<usize>) -> Vec<u32> {
-    let keys: Vec<Sortable> = keys.iter().map(|key| sortable(key, rows)).collect();
+    let sorter = Sorter::new(keys, rows);
     let limit = limit.unwrap_or(rows).min(rows);
-    if let [Sortable { bits, nulls: None, .. }] = &keys[..] {
-        let mut pairs: Vec<(u64, u32)> = bits.iter().copied().zip(0..rows as u32).collect();
-        if limit > 0 && limit < rows / 4 {
-            pairs.select_nth_unstable(limit - 1);
-            pairs.truncate(limit);
-        }
-        pairs.par_sort_unstable();
+    let few = limit > 0 && limit < rows / 4;
+    let mut index: Vec<u32> = (0..rows as u32).collect();
+    if few && let Some(bits) = sorter.plain() {
+        let mut pairs: Vec<(u64, u32)> = bits.iter().copied().zip(index).collect();
+        pairs.select_nth_unstable(limit - 1);
         pairs.truncate(limit);
+        pairs.sort_unstable();
         return pairs.into_iter().map(|(_, row)| row).collect();
     }
-    let compare = |&a: &u32, &b: &u32| {
-        for key in &keys {
-            let (x, y) = (a as usize, b as usize);
-            if let Some(nulls) = &key.nulls {
-                let by_null = nulls[y].cmp(&nulls[x]);
-                let by_null = if key.nulls_first { by_null } else { by_null.reverse() };
-                if by_null.is_ne() {
-                    return by_null;
-                }
-                if nulls[x] {
-                    continue;
-                }
-            }
-            let by_value = key.bits[x].cmp(&key.bits[y]);
-            if by_value.is_ne() {
-                return by_value;
-            }
-        }
-        a.cmp(&b)
-    };
-    let mut index: Vec<u32> = (0..rows as u32).collect();
-    if limit > 0 && limit < rows / 4 {
-        index.select_nth_unstable_by(limit - 1, compare);
+    if few {
+        index.select_nth_unstable_by(limit - 1, |&a, &b| sorter.compare(a, b).then(a.cmp(&b)));
         index.truncate(limit);
+        index.sort_unstable();
     }
-    index.par_sort_unstable_by(compare);
+    sorter.sort(&mut index);
     index.truncate(limit);
     index
 }

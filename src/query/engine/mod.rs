@@ -1,8 +1,8 @@
 //! SQL over columns: parsed by sqlparser, run by us.
 //!
-//! A query goes one way: [`parse`] → [`select`] (WITH, set operations, one SELECT after the other) → [`from`] (tables,
-//! [`joins`], conditions as early as they can be applied) → [`keys`] (groups) → [`evaluate`] (every expression, over
-//! rows or groups: [`operators`], [`functions`], [`aggregates`], [`windows`], [`subqueries`]) → a
+//! A query goes one way: [`parse`] → `select` (WITH, set operations, one SELECT after the other) → `from` (tables,
+//! `joins`, conditions as early as they can be applied) → [`keys`] (groups) → `evaluate` (every expression, over
+//! rows or groups: `operators`, [`functions`], [`aggregates`], [`windows`], `subqueries`) → a
 //! [`relation::Relation`]. A column is read or gathered when something asks for it, and only then.
 //!
 //! Everything comes in the order of its input: groups in the order of their first rows, joins in the order of the left

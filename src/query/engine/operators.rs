@@ -171,7 +171,14 @@ pub fn compare(a: &Column, b: &Column, rows: usize, holds: impl Fn(Ordering) -> 
         }
         _ => {
             let (x, y) = (a.as_ints()?, b.as_ints()?);
-            (0..n).map(|row| truth(x[a.at(row)].cmp(&y[b.at(row)]))).collect()
+            let [less, equal, greater] = table;
+            // Without a branch, so that several values are compared at once.
+            let truth = |x: i64, y: i64| (less & (x < y)) | (equal & (x == y)) | (greater & (x > y));
+            match (a.constant, b.constant) {
+                (false, true) => x[..n].iter().map(|&x| truth(x, y[0])).collect(),
+                (true, false) => y[..n].iter().map(|&y| truth(x[0], y)).collect(),
+                _ => x[..n].iter().zip(&y[..n]).map(|(&x, &y)| truth(x, y)).collect(),
+            }
         }
     };
     Ok(finished(a, b, Column::bools(values, None), valid))

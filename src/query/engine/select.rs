@@ -464,10 +464,12 @@ fn where_rows(
 }
 
 fn aliases(select: &Select) -> Vec<(String, &Expr)> {
-    let alias = |item| match item {
-        &SelectItem::ExprWithAlias { ref expr, ref alias } => Some((alias.value.clone(), expr)),
-        _ => None,
-    };
+    fn alias(item: &SelectItem) -> Option<(String, &Expr)> {
+        match item {
+            SelectItem::ExprWithAlias { expr, alias } => Some((alias.value.clone(), expr)),
+            _ => None,
+        }
+    }
     select.projection.iter().filter_map(alias).collect()
 }
 
@@ -489,7 +491,8 @@ fn items<'q>(select: &'q Select, relation: &Relation) -> Result<Vec<(String, Ite
             for (place, field) in relation.fields.iter().enumerate() {
                 let other_table = table.is_some_and(|table| !field.table.eq_ignore_ascii_case(table));
                 let excluded = left_out.iter().any(|name| field.name.eq_ignore_ascii_case(name));
-                if !other_table && !excluded && !(field.hidden && table.is_none()) {
+                let unseen = other_table || excluded || (field.hidden && table.is_none());
+                if !unseen {
                     // Of two tables with a column of one name, the second says whose it is.
                     let taken = out[..].iter().any(|(name, _)| **name == *field.name);
                     let name =

@@ -212,19 +212,18 @@ fn tie(scope: &Scope, query: &Query, value: Option<&Column>) -> Result<Option<Ti
         return Ok(None);
     }
     let Some(condition) = &select.selection else { return Ok(None) };
-    let Some((inner, outer_keys, mut inner_keys)) = tied_rows(scope, select, condition)? else { return Ok(None) };
-    let mut keys = outer_keys;
+    let Some(mut tie) = tied_rows(scope, select, condition)? else { return Ok(None) };
     if let Some(value) = value {
         let [item] = items[..] else { return Ok(None) };
         let depth = Cell::new(0);
-        let own = select::plain_scope(scope, &inner, &depth);
-        if !inside(item, &inner)? {
+        if !inside(item, &tie.inner)? {
             return Ok(None);
         }
-        inner_keys.push(own.full(item)?);
-        keys.push(value.full(scope.rows()).into_owned());
+        let own = select::plain_scope(scope, &tie.inner, &depth).full(item)?;
+        tie.inner_keys.push(own);
+        tie.outer_keys.push(value.full(scope.rows()).into_owned());
     }
-    Ok(Some(Tie { inner, outer_keys: keys, inner_keys }))
+    Ok(Some(tie))
 }
 
 /// Whether all names in `expression` are columns of `relation`.
@@ -239,12 +238,8 @@ fn inside(expression: &Expr, relation: &Relation) -> Result<bool> {
 }
 
 /// Rows of a subquery's FROM that its own conditions let through, and the keys of its equalities with the query around
-/// it: outer ones, then inner ones. `None` where another condition ties them, or none does.
-fn tied_rows(
-    scope: &Scope,
-    select: &sqlparser::ast::Select,
-    condition: &Expr,
-) -> Result<Option<(Relation, Vec<Column>, Vec<Column>)>> {
+/// it. `None` where another condition ties them, or none does.
+fn tied_rows(scope: &Scope, select: &sqlparser::ast::Select, condition: &Expr) -> Result<Option<Tie>> {
     // FROM may itself depend on the query around, or fail; the ordinary way says so.
     let Ok(from) = super::from::relation(scope.engine, scope.tables, None, &select.from, &[]) else {
         return Ok(None);
@@ -285,7 +280,7 @@ fn tied_rows(
         outer_keys.push(scope.full(outer)?);
         inner_keys.push(inner_scope.full(own)?);
     }
-    Ok(Some((inner, outer_keys, inner_keys)))
+    Ok(Some(Tie { inner, outer_keys, inner_keys }))
 }
 
 /// `(SELECT aggregate FROM … WHERE own = outer)`, for all rows at once.
@@ -304,11 +299,10 @@ fn tied_aggregate(scope: &Scope, query: &Query) -> Result<Option<Column>> {
         return Ok(None);
     }
     let Some(condition) = &select.selection else { return Ok(None) };
-    let Some((inner, outer_keys, inner_keys)) = tied_rows(scope, select, condition)? else { return Ok(None) };
-    if !inside(item, &inner)? {
+    let Some(tie) = tied_rows(scope, select, condition)? else { return Ok(None) };
+    if !inside(item, &tie.inner)? {
         return Ok(None);
     }
-    let tie = Tie { inner, outer_keys, inner_keys };
     let (outer, codes, count) = tie.codes(scope)?;
     // One group more, without rows: what an outer row without partner gets. Rows with a NULL key are in none.
     let kept: Vec<u32> = (0..tie.inner.rows as u32).filter(|&row| codes[row as usize] != u32::MAX).collect();

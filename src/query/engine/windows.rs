@@ -2,7 +2,7 @@
 
 use super::aggregates::{self, Call, Of};
 use super::column::{Column, Kind, NO_ROW, Values};
-use super::keys::{self, Groups, SortKey};
+use super::keys::{self, Groups, SortKey, Sorter};
 use super::problem::{Problem, Result};
 
 /// The most rows that all frames of one window may have together, where they cannot be summed up on the way.
@@ -77,32 +77,39 @@ pub struct Window {
 impl Window {
     /// `rows` rows, in partitions of equal `partition`, each sorted by `order`.
     pub fn new(partition: &[&Column], order: &[SortKey], frame: Option<Frame>, rows: usize) -> Window {
-        let groups = keys::groups(partition, rows);
-        let of = Column::ints(groups.of.iter().map(|&group| group.into()).collect(), None);
-        let mut sort = vec![SortKey { column: &of, descending: false, nulls_first: false }];
-
-        for key in order {
-            let (descending, nulls_first) = (key.descending, key.nulls_first);
-            sort.push(SortKey { column: key.column, descending, nulls_first });
+        let groups = match partition {
+            [] => Groups { of: vec![0; rows], first: if rows == 0 { Vec::new() } else { vec![0] } },
+            _ => keys::groups(partition, rows),
+        };
+        // Partition after partition, each in order of the rows, and then each in its own.
+        let mut ends = vec![0_u32; groups.len() + 1];
+        groups.of.iter().for_each(|&group| ends[group as usize + 1] += 1);
+        for group in 0..groups.len() {
+            ends[group + 1] += ends[group];
         }
-        let sorted = keys::order(&sort, rows, None);
-        let columns: Vec<&Column> = order.iter().map(|key| key.column).collect();
-        let equal = keys::groups(&columns, rows);
-        let runs = |same: &dyn Fn(usize, usize) -> bool| {
-            let mut out = vec![(0, 0); rows];
-            let mut from = 0;
-            while from < rows {
+        let mut next = ends.clone();
+        let mut sorted = vec![0; rows];
+        for (row, &group) in groups.of.iter().enumerate() {
+            let place = &mut next[group as usize];
+            sorted[*place as usize] = row as u32;
+            *place += 1;
+        }
+        let sorter = Sorter::new(order, rows);
+        let (mut partitions, mut peers) = (vec![(0, 0); rows], vec![(0, 0); rows]);
+        for bounds in ends.windows(2) {
+            let (first, end) = (bounds[0] as usize, bounds[1] as usize);
+            sorter.sort(&mut sorted[first..end]);
+            partitions[first..end].fill((bounds[0], bounds[1]));
+            let mut from = first;
+            while from < end {
                 let mut to = from + 1;
-                while to < rows && same(sorted[from] as usize, sorted[to] as usize) {
+                while to < end && sorter.compare(sorted[from], sorted[to]).is_eq() {
                     to += 1;
                 }
-                out[from..to].fill((from as u32, to as u32));
+                peers[from..to].fill((from as u32, to as u32));
                 from = to;
             }
-            out
-        };
-        let partitions = runs(&|a, b| groups.of[a] == groups.of[b]);
-        let peers = runs(&|a, b| groups.of[a] == groups.of[b] && equal.of[a] == equal.of[b]);
+        }
         let key = order.first().map(|key| (key.column.full(rows).take(&sorted), key.descending));
         Window { partitions, peers, key, frame, ordered: !order.is_empty(), groups, sorted }
     }

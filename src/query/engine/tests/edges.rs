@@ -53,6 +53,7 @@ fn numbers_never_wrap() {
     assert_eq!(one("SELECT -9223372036854775808"), int(i64::MIN));
     // A product that nobody asks for does not matter.
     assert_eq!(one("SELECT SUM(n) FROM t WHERE n < 10"), int(6));
+    assert_eq!(one("SELECT COUNT(*) FROM t WHERE n < 10 AND n + 1 > 2"), int(2));
 }
 
 #[test]
