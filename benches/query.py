@@ -33,6 +33,8 @@ QUERIES = [
 DUCKDB = """
 import duckdb, sys, glob, os, json
 connection = duckdb.connect()
+# It would stand among the rows, on a slow machine.
+connection.execute("SET enable_progress_bar = false")
 for path in glob.glob(sys.argv[1] + "/*.parquet"):
     connection.execute(f"CREATE VIEW {os.path.basename(path)[:-8]} AS SELECT * FROM read_parquet('{path}')")
 print(json.dumps([[str(v) if isinstance(v, str) else v for v in row] for row in connection.execute(sys.argv[2]).fetchall()], default=float))
