@@ -1,5 +1,5 @@
 //! Tells the program which commit it was built from, and builds the collector into it. Downloads nothing, runs nothing
-//! but `git` and `cargo`.
+//! but `git`, `cargo` and `rustc`.
 //!
 //! The collector that is built in is, in this order:
 //! 1. the file `$GPUPROF_SHIM_SO`: releases, wheels and cross builds set it to one made by `scripts/build-shim`, which
@@ -45,14 +45,28 @@ fn is_release() -> bool {
 /// Has the linker keep one copy of functions that are equal, which generic code is full of, and leave out the symbols.
 /// (`strip` of the profile reaches no package that has an optimisation level of its own.)
 fn smaller_program() {
-    // Rust's own linker on this target. Others may not know the option.
-    if env::var("TARGET").is_ok_and(|target| target == "x86_64-unknown-linux-gnu") {
+    if links_with_lld() {
         println!("cargo::rustc-link-arg-bins=-Wl,--icf=all");
     }
     println!("cargo::rerun-if-env-changed=GPUPROF_KEEP_SYMBOLS");
     if env::var_os("GPUPROF_KEEP_SYMBOLS").is_none() {
         println!("cargo::rustc-link-arg-bins=-Wl,--strip-all");
     }
+}
+
+/// Whether rustc links with the LLD that rustup's toolchains bring for this target. GNU's linker refuses the option; a
+/// distribution's Rust, or somebody who has chosen a linker, may well have that one.
+fn links_with_lld() -> bool {
+    let target = env::var("TARGET").unwrap_or_default();
+    let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+    let chosen = env::var_os("RUSTC_LINKER").is_some() || ["linker", "-fuse-ld"].iter().any(|w| flags.contains(w));
+    if target != "x86_64-unknown-linux-gnu" || chosen {
+        return false;
+    }
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let Ok(output) = Command::new(rustc).args(["--print", "sysroot"]).output() else { return false };
+    let sysroot = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    Path::new(&sysroot).join("lib/rustlib").join(&target).join("bin/gcc-ld/ld.lld").is_file()
 }
 
 /// The commit that is checked out. Another one has this asked again, in worktrees too.
