@@ -117,7 +117,7 @@ fn filter(
         // What may fail for a row sees the rows that the conditions before it let through, and no others.
         let together = if may_fail(first) { 1 } else { rest.iter().take_while(|next| !may_fail(next)).count() };
         let (some, later) = rest.split_at(together);
-        let kept = rows_with_all(&scope(engine, tables, outer, &relation, depth), some)?;
+        let kept = rows_with_all(&Scope::new(engine, tables, &relation, outer, depth), some)?;
         relation = relation.filtered(kept);
         rest = later;
     }
@@ -153,16 +153,6 @@ fn rows_with_all(scope: &Scope, conditions: &[&Expr]) -> Result<Vec<u32>> {
     }
     let kept = kept.unwrap_or_else(|| vec![true; rows]);
     Ok((0..rows as u32).filter(|&row| kept[row as usize]).collect())
-}
-
-fn scope<'s>(
-    engine: &'s Engine<'s>,
-    tables: &'s Tables,
-    outer: Option<&'s Outer<'s>>,
-    relation: &'s Relation,
-    depth: &'s Cell<u32>,
-) -> Scope<'s> {
-    Scope { engine, tables, relation, grouped: None, aliases: &[], windows: &[], outer, depth }
 }
 
 /// The relations of one item of FROM.
@@ -238,7 +228,7 @@ fn factor(engine: &Engine, tables: &Tables, outer: Option<&Outer>, factor: &Tabl
         TableFactor::Table { name, .. } | TableFactor::Function { name, .. } => {
             Problem::unsupported(format!("the table function {}", walk::last(name)))
         }
-        other => Problem::unsupported(super::evaluate::short(&other.to_string())),
+        other => Problem::unsupported(super::literals::short(&other.to_string())),
     }
 }
 
@@ -288,7 +278,7 @@ fn join(
         merged.push((l, r + left.fields.len()));
     }
     let (on_left, on_right) =
-        (scope(engine, tables, outer, &left, depth), scope(engine, tables, outer, &right, depth));
+        (Scope::new(engine, tables, &left, outer, depth), Scope::new(engine, tables, &right, outer, depth));
     let mut bounds = Vec::new();
     let mut rest = Vec::new();
     for &condition in on {
@@ -316,7 +306,8 @@ fn join(
         let mut rows: Vec<u32> = (0..pairs.rows as u32).collect();
         let mut pairs = pairs.clone();
         for condition in &rest {
-            let kept = scope(engine, tables, outer, &pairs, depth).evaluate(condition)?.selected(pairs.rows)?;
+            let kept =
+                Scope::new(engine, tables, &pairs, outer, depth).evaluate(condition)?.selected(pairs.rows)?;
             rows = kept.iter().map(|&at| rows[at as usize]).collect();
             pairs = pairs.filtered(kept);
         }
@@ -375,7 +366,7 @@ pub fn values(engine: &Engine, tables: &Tables, outer: Option<&Outer>, rows: &[&
         return Problem::wrong("the rows of VALUES have different numbers of columns");
     }
     let (unit, depth) = (Relation::unit(), Cell::new(0));
-    let scope = scope(engine, tables, outer, &unit, &depth);
+    let scope = Scope::new(engine, tables, &unit, outer, &depth);
     let mut fields = Vec::new();
     for i in 0..width {
         let cells = rows.iter().map(|row| scope.evaluate(&row[i])).collect::<Result<Vec<Column>>>()?;

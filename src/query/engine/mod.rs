@@ -1,6 +1,6 @@
 //! SQL over columns: parsed by sqlparser, run by us.
 //!
-//! A query goes one way: [`parse`] → `select` (WITH, set operations, one SELECT after the other) → `from` (tables,
+//! A query goes one way: [`parse`] → `query` (WITH, set operations) → `select` (one SELECT after the other) → `from` (tables,
 //! `joins`, conditions as early as they can be applied) → [`keys`] (groups) → `evaluate` (every expression, over
 //! rows or groups: `operators`, [`functions`], [`aggregates`], [`windows`], `subqueries`) → a
 //! [`relation::Relation`]. A column is read or gathered when something asks for it, and only then.
@@ -15,9 +15,11 @@ mod from;
 pub mod functions;
 mod joins;
 pub mod keys;
+mod literals;
 mod operators;
 pub mod parse;
 pub mod problem;
+mod query;
 pub mod relation;
 mod select;
 mod subqueries;
@@ -89,7 +91,7 @@ impl<'c> Engine<'c> {
     }
 
     fn query(&self, query: &Query, tables: &Tables, outer: Option<&Outer>) -> Result<Relation> {
-        select::query(self, query, tables, outer)
+        query::query(self, query, tables, outer)
     }
 
     fn enter(&self) -> Result<Level<'_>> {

@@ -1,290 +1,21 @@
-//! SELECT and what stands around it: WITH, set operations, ORDER BY and LIMIT.
+//! One SELECT: the rows of FROM, conditions, groups, the columns of the answer, and their order.
 
-use super::column::{Column, Kind};
-use super::evaluate::{Grouped, Scope};
+use super::column::Column;
+use super::evaluate::{Grouped, Scope, sort_key};
 use super::keys::{self, Groups, SortKey};
 use super::problem::{Problem, Result};
+use super::query::{self, Limits};
 use super::relation::{Field, Lazy, Relation};
 use super::{Engine, Outer, Tables, from, walk};
 use sqlparser::ast::{
-    Distinct, ExcludeSelectItem, Expr, GroupByExpr, Ident, LimitClause, OrderBy, OrderByExpr, OrderByKind, Query,
-    Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetOperator, SetQuantifier, Value as Literal,
-    WildcardAdditionalOptions, With,
+    Distinct, ExcludeSelectItem, Expr, GroupByExpr, Ident, OrderBy, OrderByExpr, OrderByKind, Select, SelectItem,
+    SelectItemQualifiedWildcardKind, Value as Literal, WildcardAdditionalOptions,
 };
 use std::cell::Cell;
 
-/// How often the recursive part of WITH RECURSIVE may run.
-const MOST_STEPS: usize = 100_000;
-
-/// The answer to a query.
-///
-/// # Errors
-/// Unknown names, values of wrong kinds, what SQL has and this has not.
-pub fn query(engine: &Engine, query: &Query, tables: &Tables, outer: Option<&Outer>) -> Result<Relation> {
-    let _level = engine.enter()?;
-    let with;
-    let tables = match &query.with {
-        None => tables,
-        Some(clause) => {
-            with = with_tables(engine, clause, tables, outer)?;
-            &with
-        }
-    };
-    let unusual = [
-        (!query.locks.is_empty(), "FOR UPDATE"),
-        (query.for_clause.is_some(), "FOR"),
-        (query.settings.is_some(), "SETTINGS"),
-        (query.format_clause.is_some(), "FORMAT; write --format"),
-        (!query.pipe_operators.is_empty(), "|>"),
-    ];
-    if let Some((_, what)) = unusual.iter().find(|(there, _)| *there) {
-        return Problem::unsupported(*what);
-    }
-    let window = Limits::new(engine, tables, query)?;
-    let order = query.order_by.as_ref();
-    if let SetExpr::Select(select) = &*query.body {
-        return run(engine, select, order, window, tables, outer);
-    }
-    let relation = set(engine, &query.body, tables, outer)?;
-    let Some(order) = order else { return Ok(window.of(relation)) };
-    let keys = order_keys(order, &relation)?;
-    let depth = Cell::new(0);
-    let scope = Scope {
-        engine,
-        tables,
-        relation: &relation,
-        grouped: None,
-        aliases: &[],
-        windows: &[],
-        outer,
-        depth: &depth,
-    };
-    let columns =
-        keys.iter().map(|key| output_key(&key.expr, &relation, &scope)).collect::<Result<Vec<Column>>>()?;
-    let index = keys::order(&sort_keys(&keys, &columns), relation.rows, window.reach());
-    Ok(window.of(relation.take(index)))
-}
-
-/// LIMIT and OFFSET.
-#[derive(Clone, Copy, Debug, Default)]
-struct Limits {
-    skip: usize,
-    take: Option<usize>,
-}
-
-impl Limits {
-    fn new(engine: &Engine, tables: &Tables, query: &Query) -> Result<Limits> {
-        let (unit, depth) = (Relation::unit(), Cell::new(0));
-        let count = |expression: &Expr, what: &str| -> Result<Option<usize>> {
-            let scope = Scope {
-                engine,
-                tables,
-                relation: &unit,
-                grouped: None,
-                aliases: &[],
-                windows: &[],
-                outer: None,
-                depth: &depth,
-            };
-            let value = scope.evaluate(expression)?;
-            if value.kind == Kind::Null {
-                return Ok(None);
-            }
-            match value.as_ints().ok().and_then(|values| usize::try_from(values[0]).ok()) {
-                Some(count) => Ok(Some(count)),
-                None => Problem::wrong(format!("{what} needs a whole number, 0 or more")),
-            }
-        };
-        let mut limits = Limits::default();
-        match &query.limit_clause {
-            None => {}
-            Some(LimitClause::LimitOffset { limit, offset, limit_by }) => {
-                if !limit_by.is_empty() {
-                    return Problem::unsupported("LIMIT … BY");
-                }
-                limits.take = limit.as_ref().map(|limit| count(limit, "LIMIT")).transpose()?.flatten();
-                let offset = offset.as_ref().map(|offset| count(&offset.value, "OFFSET")).transpose()?;
-                limits.skip = offset.flatten().unwrap_or(0);
-            }
-            Some(LimitClause::OffsetCommaLimit { offset, limit }) => {
-                limits = Limits { skip: count(offset, "OFFSET")?.unwrap_or(0), take: count(limit, "LIMIT")? };
-            }
-        }
-        if let Some(fetch) = &query.fetch {
-            if fetch.with_ties || fetch.percent {
-                return Problem::unsupported("FETCH with PERCENT or WITH TIES");
-            }
-            let rows = fetch.quantity.as_ref().map_or(Ok(Some(1)), |quantity| count(quantity, "FETCH"))?;
-            limits.take = rows.or(limits.take);
-        }
-        Ok(limits)
-    }
-
-    /// How many rows, from the first on, are needed.
-    fn reach(self) -> Option<usize> {
-        self.take.map(|take| take.saturating_add(self.skip))
-    }
-
-    fn of(self, relation: Relation) -> Relation {
-        let from = self.skip.min(relation.rows);
-        let to = self.reach().unwrap_or(relation.rows).min(relation.rows);
-        if from == 0 && to == relation.rows { relation } else { relation.take((from as u32..to as u32).collect()) }
-    }
-}
-
-/// The tables that WITH defines, each for those behind it too.
-fn with_tables(engine: &Engine, with: &With, tables: &Tables, outer: Option<&Outer>) -> Result<Tables> {
-    let mut all = tables.clone();
-    for cte in &with.cte_tables {
-        let name = &cte.alias.name.value;
-        let columns: Vec<&str> = cte.alias.columns.iter().map(|column| column.name.value.as_str()).collect();
-        let relation = match recursive_parts(with.recursive, name, &cte.query) {
-            Some((first, all_rows, next)) => recursive(engine, name, &columns, first, next, all_rows, &all, outer)?,
-            None => with_names(self::query(engine, &cte.query, &all, outer)?, name, &columns)?,
-        };
-        all.define(name, relation);
-    }
-    Ok(all)
-}
-
-fn with_names(relation: Relation, table: &str, columns: &[&str]) -> Result<Relation> {
-    let mut relation = relation.renamed(table);
-    if columns.len() > relation.fields.len() {
-        return Problem::wrong(format!(
-            "{table} names {} columns and has {}",
-            columns.len(),
-            relation.fields.len()
-        ));
-    }
-    relation.fields.iter_mut().zip(columns).for_each(|(field, name)| field.name = (*name).into());
-    Ok(relation)
-}
-
-/// The first part of a recursive query, whether equal rows are kept, and the part that sees the rows before it.
-fn recursive_parts<'q>(recursive: bool, name: &str, query: &'q Query) -> Option<(&'q SetExpr, bool, &'q SetExpr)> {
-    let SetExpr::SetOperation { left, op: SetOperator::Union, set_quantifier, right } = &*query.body else {
-        return None;
-    };
-    let names_itself = walk::Named::of_set(right).tables.iter().any(|own| own.eq_ignore_ascii_case(name));
-    (recursive && names_itself).then_some((&**left, *set_quantifier == SetQuantifier::All, &**right))
-}
-
-#[allow(clippy::too_many_arguments)]
-fn recursive(
-    engine: &Engine,
-    name: &str,
-    columns: &[&str],
-    first: &SetExpr,
-    next: &SetExpr,
-    all_rows: bool,
-    tables: &Tables,
-    outer: Option<&Outer>,
-) -> Result<Relation> {
-    let unique = |relation: Relation| if all_rows { Ok(relation) } else { distinct(&relation) };
-    let mut total = unique(with_names(set(engine, first, tables, outer)?, name, columns)?)?;
-    let names: Vec<String> = total.fields.iter().map(|field| field.name.to_string()).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let mut fresh = total.clone();
-    for _ in 0..MOST_STEPS {
-        if fresh.rows == 0 {
-            return Ok(total);
-        }
-        let mut inner = tables.clone();
-        inner.define(name, fresh);
-        let more = with_names(set(engine, next, &inner, outer)?, name, &names)?;
-        if more.fields.len() != total.fields.len() {
-            return Problem::wrong(format!("the two parts of {name} have different numbers of columns"));
-        }
-        let before = total.rows;
-        total = unique(Relation::stack(&[total, more.clone()])?)?;
-        fresh = if all_rows { more } else { total.take((before as u32..total.rows as u32).collect()) };
-    }
-    Problem::wrong(format!("{name} does not end: its recursive part ran {MOST_STEPS} times"))
-}
-
-/// A SELECT, VALUES, or several of them with UNION and its kin.
-fn set(engine: &Engine, expression: &SetExpr, tables: &Tables, outer: Option<&Outer>) -> Result<Relation> {
-    let _level = engine.enter()?;
-    match expression {
-        SetExpr::Select(select) => run(engine, select, None, Limits::default(), tables, outer),
-        SetExpr::Query(inner) => query(engine, inner, tables, outer),
-        SetExpr::Values(values) => {
-            let rows: Vec<&[Expr]> = values.rows.iter().map(|row| &row.content[..]).collect();
-            from::values(engine, tables, outer, &rows)
-        }
-        SetExpr::Table(table) => {
-            let name = table.table_name.clone().unwrap_or_default();
-            match (tables.find(&name), engine.catalog.table(&name)) {
-                (Some(relation), _) => Ok(relation),
-                (None, Some(table)) => Relation::of_table(&table, &name),
-                (None, None) => Err(Problem::UnknownTable(name)),
-            }
-        }
-        SetExpr::SetOperation { left, op, set_quantifier, right } => {
-            let all = match set_quantifier {
-                SetQuantifier::All => true,
-                SetQuantifier::Distinct | SetQuantifier::None => false,
-                other => return Problem::unsupported(format!("{op} {other}")),
-            };
-            let (left, right) = (set(engine, left, tables, outer)?, set(engine, right, tables, outer)?);
-            combine(*op, all, left, right)
-        }
-        other => Problem::wrong(format!("{} is no query", super::evaluate::short(&other.to_string()))),
-    }
-}
-
-fn combine(op: SetOperator, all: bool, left: Relation, right: Relation) -> Result<Relation> {
-    let visible = |mut relation: Relation| {
-        relation.fields.retain(|field| !field.hidden);
-        relation
-    };
-    let (left, right) = (visible(left), visible(right));
-    if left.fields.len() != right.fields.len() {
-        return Problem::wrong(format!(
-            "the two sides of {op} have {} and {} columns",
-            left.fields.len(),
-            right.fields.len()
-        ));
-    }
-    let both = Relation::stack(&[left.clone(), right.clone()])?;
-    if op == SetOperator::Union {
-        return if all { Ok(both) } else { distinct(&both) };
-    }
-    let columns = both.fields.iter().map(|field| field.data.get()).collect::<Result<Vec<_>>>()?;
-    let groups = keys::groups(&columns.iter().map(|c| &**c).collect::<Vec<_>>(), both.rows);
-    // How often each row is on the right, and how often it may still be taken.
-    let mut counts = vec![0_usize; groups.len()];
-    groups.of[left.rows..].iter().for_each(|&group| counts[group as usize] += 1);
-    let is_in = op == SetOperator::Intersect;
-    let mut taken = vec![false; groups.len()];
-    let mut index = Vec::new();
-    for (row, &group) in groups.of[..left.rows].iter().enumerate() {
-        let count = &mut counts[group as usize];
-        let keep = match (is_in, all) {
-            (true, true) => *count > 0,
-            (false, true) => *count == 0,
-            (is_in, false) => (*count > 0) == is_in && !std::mem::replace(&mut taken[group as usize], true),
-        };
-        if all {
-            *count = count.saturating_sub(1);
-        }
-        if keep {
-            index.push(row as u32);
-        }
-    }
-    Ok(both.take(index))
-}
-
-/// Each row once: the first of those that are equal.
-fn distinct(relation: &Relation) -> Result<Relation> {
-    let columns = relation.fields.iter().map(|field| field.data.get()).collect::<Result<Vec<_>>>()?;
-    let groups = keys::groups(&columns.iter().map(|c| &**c).collect::<Vec<_>>(), relation.rows);
-    Ok(relation.filtered(groups.first))
-}
-
 /// A scope for single rows of `relation`, with what `around` has.
 pub fn plain_scope<'s>(around: &'s Scope<'s>, relation: &'s Relation, depth: &'s Cell<u32>) -> Scope<'s> {
-    Scope { relation, grouped: None, aliases: &[], windows: &[], outer: None, depth, ..*around }
+    Scope::new(around.engine, around.tables, relation, None, depth)
 }
 
 /// One column of the answer.
@@ -295,7 +26,10 @@ enum Item<'q> {
 }
 
 /// Runs one SELECT, with the ORDER BY and LIMIT behind it.
-fn run(
+///
+/// # Errors
+/// Unknown names, values of wrong kinds, what SQL has and this has not.
+pub fn run(
     engine: &Engine,
     select: &Select,
     order: Option<&OrderBy>,
@@ -322,24 +56,16 @@ fn run(
         return Problem::wrong("window functions cannot stand in WHERE; use QUALIFY");
     }
     let aliases = aliases(select);
-    let conditions: Vec<&Expr> = conditions.into_iter().collect();
     let mut relation = where_rows(engine, select, &conditions, &aliases, tables, outer)?;
     let items = items(select, &relation)?;
     let keys = order.map(|order| order_keys(order, &relation)).transpose()?.unwrap_or_default();
 
-    let expressions = |items: &[(String, Item<'_>)]| -> Vec<Expr> {
-        let of = |item: &Item<'_>| match item {
-            Item::Expression(e) => Some((*e).clone()),
-            Item::Column(_) => None,
-        };
-        items.iter().filter_map(|(_, item)| of(item)).collect()
-    };
-    let all: Vec<Expr> = expressions(&items)
-        .into_iter()
-        .chain(keys.iter().map(|key| key.expr.clone()))
-        .chain(select.having.clone())
-        .chain(select.qualify.clone())
-        .collect();
+    let selected = items.iter().filter_map(|(_, item)| match item {
+        Item::Expression(e) => Some(*e),
+        Item::Column(_) => None,
+    });
+    let sorted = keys.iter().map(|key| &key.expr);
+    let all: Vec<&Expr> = selected.chain(sorted).chain(&select.having).chain(&select.qualify).collect();
     let group_by = group_keys(&select.group_by, &items, &aliases, &relation)?;
     let has_windows = all.iter().any(|e| walk::any(e, &walk::is_window));
     let aggregated =
@@ -350,32 +76,15 @@ fn run(
     if !aggregated && !has_windows && select.distinct.is_none() && select.qualify.is_none() {
         // The rows of the answer are known before its columns are computed, for those rows alone.
         if !keys.is_empty() {
-            let scope = Scope {
-                engine,
-                tables,
-                relation: &relation,
-                grouped: None,
-                aliases: &aliases,
-                windows,
-                outer,
-                depth: &depth,
-            };
+            let scope =
+                Scope { aliases: &aliases, windows, ..Scope::new(engine, tables, &relation, outer, &depth) };
             let columns =
                 keys.iter().map(|key| select_key(&key.expr, &items, &scope)).collect::<Result<Vec<Column>>>()?;
             let index = keys::order(&sort_keys(&keys, &columns), relation.rows, limits.reach());
             relation = relation.take(index);
         }
         let relation = limits.of(relation);
-        let scope = Scope {
-            engine,
-            tables,
-            relation: &relation,
-            grouped: None,
-            aliases: &aliases,
-            windows,
-            outer,
-            depth: &depth,
-        };
+        let scope = Scope { aliases: &aliases, windows, ..Scope::new(engine, tables, &relation, outer, &depth) };
         return project(&items, &scope);
     }
 
@@ -384,14 +93,10 @@ fn run(
         true => Some(group(engine, tables, outer, &mut relation, &group_by, select, &aliases, &depth)?),
     };
     let scope = Scope {
-        engine,
-        tables,
-        relation: &relation,
         grouped: grouped.as_ref(),
         aliases: &aliases,
         windows,
-        outer,
-        depth: &depth,
+        ..Scope::new(engine, tables, &relation, outer, &depth)
     };
     let mut answer = project(&items, &scope)?;
     let mut columns =
@@ -408,9 +113,7 @@ fn run(
     match &select.distinct {
         None | Some(Distinct::All) => {}
         Some(Distinct::Distinct) => {
-            let visible = answer.fields.iter().map(|field| field.data.get()).collect::<Result<Vec<_>>>()?;
-            let groups = keys::groups(&visible.iter().map(|c| &**c).collect::<Vec<_>>(), answer.rows);
-            keep(groups.first, &mut answer);
+            keep(query::distinct_rows(&answer)?, &mut answer);
         }
         Some(Distinct::On(by)) => {
             if select.qualify.is_some() {
@@ -447,16 +150,7 @@ fn where_rows(
     let mut relation = from::relation(engine, tables, outer, &select.from, &plain)?;
     let depth = Cell::new(0);
     for condition in by_alias {
-        let scope = Scope {
-            engine,
-            tables,
-            relation: &relation,
-            grouped: None,
-            aliases,
-            windows: &[],
-            outer,
-            depth: &depth,
-        };
+        let scope = Scope { aliases, ..Scope::new(engine, tables, &relation, outer, &depth) };
         let kept = scope.evaluate(condition)?.selected(relation.rows)?;
         relation = relation.filtered(kept);
     }
@@ -517,7 +211,7 @@ fn items<'q>(select: &'q Select, relation: &Relation) -> Result<Vec<(String, Ite
                 all(&mut out, Some(&walk::last(name)), options)?;
             }
             SelectItem::QualifiedWildcard(..) | SelectItem::ExprWithAliases { .. } => {
-                return Problem::unsupported(super::evaluate::short(&item.to_string()));
+                return Problem::unsupported(super::literals::short(&item.to_string()));
             }
         }
     }
@@ -601,7 +295,10 @@ fn group_keys<'q>(
 }
 
 /// The place that a number of a column means.
-fn ordinal(number: &Expr, columns: usize) -> Result<usize> {
+///
+/// # Errors
+/// There are fewer columns.
+pub fn ordinal(number: &Expr, columns: usize) -> Result<usize> {
     let digits = number.to_string();
     match digits.parse::<usize>() {
         Ok(n) if (1..=columns).contains(&n) => Ok(n - 1),
@@ -623,7 +320,7 @@ fn group<'q>(
 ) -> Result<Grouped<'q>> {
     let windows = &select.named_window[..];
     let make = |relation: &Relation| -> Result<Grouped<'q>> {
-        let scope = Scope { engine, tables, relation, grouped: None, aliases, windows, outer, depth };
+        let scope = Scope { aliases, windows, ..Scope::new(engine, tables, relation, outer, depth) };
         let columns = keys.iter().map(|key| scope.full(key)).collect::<Result<Vec<Column>>>()?;
         let groups = match keys.is_empty() {
             true => Groups::one(relation.rows),
@@ -635,7 +332,12 @@ fn group<'q>(
     let grouped = make(relation)?;
     let Some(having) = &select.having else { return Ok(grouped) };
     let kept = {
-        let scope = Scope { engine, tables, relation, grouped: Some(&grouped), aliases, windows, outer, depth };
+        let scope = Scope {
+            grouped: Some(&grouped),
+            aliases,
+            windows,
+            ..Scope::new(engine, tables, relation, outer, depth)
+        };
         scope.evaluate(having)?.selected(grouped.groups.len())?
     };
     if kept.len() == grouped.groups.len() {
@@ -688,8 +390,11 @@ fn project(items: &[(String, Item)], scope: &Scope) -> Result<Relation> {
     Ok(Relation { fields, rows: scope.rows() })
 }
 
-/// What ORDER BY sorts by; ALL is every column.
-fn order_keys(order: &OrderBy, relation: &Relation) -> Result<Vec<OrderByExpr>> {
+/// What ORDER BY sorts by.
+///
+/// # Errors
+/// ORDER BY ALL, which is not supported.
+pub fn order_keys(order: &OrderBy, relation: &Relation) -> Result<Vec<OrderByExpr>> {
     match &order.kind {
         OrderByKind::Expressions(keys) => {
             // Some dialects read ALL as a name.
@@ -704,12 +409,9 @@ fn order_keys(order: &OrderBy, relation: &Relation) -> Result<Vec<OrderByExpr>> 
     }
 }
 
-fn sort_keys<'c>(keys: &[OrderByExpr], columns: &'c [Column]) -> Vec<SortKey<'c>> {
-    let key = |(key, column): (&OrderByExpr, &'c Column)| {
-        let descending = key.options.asc == Some(false);
-        SortKey { column, descending, nulls_first: key.options.nulls_first.unwrap_or(descending) }
-    };
-    keys.iter().zip(columns).map(key).collect()
+/// The keys of an ORDER BY with their values.
+pub fn sort_keys<'c>(keys: &[OrderByExpr], columns: &'c [Column]) -> Vec<SortKey<'c>> {
+    keys.iter().zip(columns).map(|(key, column)| sort_key(key, column)).collect()
 }
 
 /// A key of the ORDER BY behind a SELECT: the number of a column, a name that SELECT gives, or any expression.
@@ -731,16 +433,6 @@ fn select_key(key: &Expr, items: &[(String, Item)], scope: &Scope) -> Result<Col
                 Some((_, item)) => of(item),
                 None => scope.evaluate(key),
             }
-        }
-        _ => scope.evaluate(key),
-    }
-}
-
-/// The same behind UNION and its kin, where there are columns of the answer alone.
-fn output_key(key: &Expr, relation: &Relation, scope: &Scope) -> Result<Column> {
-    match key {
-        Expr::Value(value) if matches!(value.value, Literal::Number(..)) => {
-            Ok(Column::clone(&*relation.fields[ordinal(key, relation.fields.len())?].data.get()?))
         }
         _ => scope.evaluate(key),
     }
