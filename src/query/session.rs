@@ -10,6 +10,7 @@ use super::{convert, describe, explain, headings, refuse};
 use crate::analysis::partial;
 use crate::error::{Error, Result};
 use crate::trace::frames::Frames;
+use crate::trace::guard::guarded;
 use crate::trace::sink::{Need, Note};
 use polars::prelude::{Column, DataFrame};
 use std::path::PathBuf;
@@ -138,10 +139,15 @@ fn plan(text: &str) -> Result<String> {
     }
 }
 
-/// Statements are read, answered and dropped on a stack of their own.
+/// Statements are read, answered and dropped on a stack of their own; a fault of the engine or of a decoder ends the
+/// statement, and not the prompt that it was typed at.
 fn deep<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
-    let no_thread = |e| Err(Error::new(format!("no thread can be started to answer the query: {e}")));
-    engine::on_deep_stack(work).unwrap_or_else(no_thread)
+    let cannot = |why: String| Error::new(format!("the query cannot be answered: {why}"));
+    match engine::on_deep_stack(|| guarded(work)) {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(panic)) => Err(cannot(panic)),
+        Err(e) => Err(cannot(format!("no thread can be started: {e}"))),
+    }
 }
 
 fn one_column<'a>(name: &str, lines: impl Iterator<Item = &'a str>) -> Result<DataFrame> {
