@@ -7,7 +7,11 @@
 //! 2. in release builds, one that is built here and now, for machines with this one's glibc or a newer one;
 //! 3. none: debug builds take the one that cargo has put beside the program.
 
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 use std::env;
+use std::fs::{self, File};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -28,10 +32,10 @@ fn main() {
 
     println!("cargo::rustc-check-cfg=cfg(gpuprof_embedded_shim)");
     println!("cargo::rerun-if-env-changed=GPUPROF_SHIM_SO");
-    match shim() {
-        Ok(Some(library)) => {
+    match shim().and_then(|library| library.map(|path| packed(&path)).transpose()) {
+        Ok(Some(packed)) => {
             println!("cargo::rustc-cfg=gpuprof_embedded_shim");
-            println!("cargo::rustc-env=GPUPROF_EMBEDDED_SHIM={}", library.display());
+            println!("cargo::rustc-env=GPUPROF_EMBEDDED_SHIM={}", packed.display());
         }
         Ok(None) => {}
         Err(why) => println!("cargo::error={why}"),
@@ -107,6 +111,19 @@ fn shim() -> Result<Option<PathBuf>, String> {
         println!("cargo::rerun-if-changed={source}");
     }
     build_shim().map(Some)
+}
+
+/// The library, compressed: it is unpacked into a file anyway (`src/launch/shim.rs`). The path of what is built in.
+fn packed(library: &Path) -> Result<PathBuf, String> {
+    let packed =
+        PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo has not set OUT_DIR")?).join("libgpuprof.so.zlib");
+    let pack = || {
+        let mut encoder = ZlibEncoder::new(File::create(&packed)?, Compression::best());
+        encoder.write_all(&fs::read(library)?)?;
+        encoder.finish().map(drop)
+    };
+    pack().map_err(|e| format!("{} cannot be compressed into {}: {e}", library.display(), packed.display()))?;
+    Ok(packed)
 }
 
 /// Builds the collector in a target folder of its own: the one we are built in is locked.

@@ -105,7 +105,7 @@ pub fn run(args: Args) -> Result<()> {
     progress.finish();
     say(&notes);
     let mut out = Output::open(args.output.as_deref())?;
-    output::write(&mut out.writer()?, &answers, args.format, &notes)?;
+    output::write(out.writer()?, &answers, args.format, &notes)?;
     out.done()?;
     match answers.iter().all(|answer| answer.height() == 0) {
         true => Err(Error::nothing("the query gives no rows")),
@@ -169,8 +169,8 @@ impl Output {
         Ok(Output { pending, destination })
     }
 
-    fn writer(&mut self) -> Result<&mut dyn Write> {
-        Ok(self.destination.stream()?)
+    fn writer(&mut self) -> Result<&mut (dyn Write + Send)> {
+        self.destination.stream()
     }
 
     fn done(self) -> Result<()> {

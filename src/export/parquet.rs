@@ -6,6 +6,7 @@
 //! those of our own frames ([`trace_format::pages`]): a general writer hashes every text of every row, where we know
 //! the few shapes and names that the texts come from.
 
+pub mod answer;
 mod buffer;
 mod chunk;
 mod column;
@@ -23,7 +24,7 @@ use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::writer::SerializedFileWriter;
 use rayon::prelude::*;
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
 use trace_format::pages;
@@ -55,15 +56,9 @@ fn write_table(context: &Context, path: &Path, table: &'static TableSpec) -> Res
     let layout = folder::layout(context, table);
     let file = File::create(path).map_err(|e| Error::at(path, format_args!("cannot be created: {e}")))?;
     let failed = |e: ParquetError| Error::at(path, format_args!("cannot be written: {e}"));
-    let pairs = folder::metadata(context, &layout, table).into_iter();
-    let properties = WriterProperties::builder()
-        // Pages of version 1: every reader has them.
-        .set_writer_version(WriterVersion::PARQUET_1_0)
-        .set_created_by(concat!("gpuprof ", env!("CARGO_PKG_VERSION")).to_owned())
-        .set_key_value_metadata(Some(pairs.map(|(key, value)| KeyValue::new(key, value)).collect()));
+    let properties = properties(folder::metadata(context, &layout, table));
     let schema = Arc::new(schema::of(&layout, table).map_err(failed)?);
-    let mut file =
-        SerializedFileWriter::new(BufWriter::new(file), schema, Arc::new(properties.build())).map_err(failed)?;
+    let mut file = SerializedFileWriter::new(BufWriter::new(file), schema, Arc::new(properties)).map_err(failed)?;
     let mut columns: Vec<ColumnWriter> = layout.columns.iter().map(|c| ColumnWriter::new(c, table)).collect();
     let mut rows = 0;
     context.frames.in_order(&[table], context.filter, |chunk: &Chunk| {
@@ -85,6 +80,17 @@ fn write_table(context: &Context, path: &Path, table: &'static TableSpec) -> Res
     Ok(())
 }
 
+/// How our files are written, with these pairs of metadata.
+fn properties(metadata: Vec<(String, String)>) -> WriterProperties {
+    let pairs = metadata.into_iter().map(|(key, value)| KeyValue::new(key, value)).collect::<Vec<_>>();
+    WriterProperties::builder()
+        // Pages of version 1: every reader has them.
+        .set_writer_version(WriterVersion::PARQUET_1_0)
+        .set_created_by(concat!("gpuprof ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_key_value_metadata(Some(pairs).filter(|pairs| !pairs.is_empty()))
+        .build()
+}
+
 /// Writes what the columns hold as one row group, and empties them.
 fn write_group(
     file: &mut SerializedFileWriter<BufWriter<File>>,
@@ -96,8 +102,13 @@ fn write_group(
         .zip(descriptors)
         .map(|(column, descriptor)| column.lay_out(descriptor))
         .collect::<ParquetResult<_>>()?;
+    write_columns(file, laid)
+}
+
+/// Writes one row group.
+fn write_columns<W: Write + Send>(file: &mut SerializedFileWriter<W>, columns: Vec<Laid>) -> ParquetResult<()> {
     let mut group = file.next_row_group()?;
-    for column in laid {
+    for column in columns {
         group.append_column(&pages::Laid(&column.bytes), column.close)?;
     }
     group.close().map(drop)

@@ -100,10 +100,15 @@ impl<'db> Scan<'db> {
     }
 
     /// Calls `each` with every row; it returns whether it could use the row.
-    pub fn run(mut self, mut each: impl FnMut(&Fields) -> bool) -> Tally {
+    pub fn run(self, mut each: impl FnMut(&Fields) -> bool) -> Tally {
+        // Compiled once, and not for every table.
+        self.read_all(&mut each)
+    }
+
+    fn read_all(mut self, each: &mut dyn FnMut(&Fields) -> bool) -> Tally {
         let mut tally = Tally { table: self.table, ..Default::default() };
         if self.failure.is_none() {
-            self.failure = self.read(&mut tally, &mut each).err().map(|e| e.to_string());
+            self.failure = self.read(&mut tally, each).err().map(|e| e.to_string());
             if tally.rows > self.most_rows {
                 self.failure = Some("it claims more rows than the file has room for".to_owned());
             }
@@ -115,7 +120,7 @@ impl<'db> Scan<'db> {
         tally
     }
 
-    fn read(&self, tally: &mut Tally, each: &mut impl FnMut(&Fields) -> bool) -> rusqlite::Result<()> {
+    fn read(&self, tally: &mut Tally, each: &mut dyn FnMut(&Fields) -> bool) -> rusqlite::Result<()> {
         let quoted: Vec<String> = self.selected.iter().map(|c| format!("\"{}\"", c.replace('"', "\"\""))).collect();
         let list = if quoted.is_empty() { "NULL".to_owned() } else { quoted.join(", ") };
         let mut statement = self.db.prepare(&format!("SELECT {list} FROM \"{}\"{}", self.table, self.condition))?;

@@ -5,9 +5,10 @@
 //! path will not do, are unpacked into a folder for which all that holds.
 
 use crate::error::{Error, Result};
+use flate2::read::ZlibDecoder;
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// The library's name in every place where one looks for it.
 pub const FILE_NAME: &str = "libgpuprof.so";
 
-/// The library that `build.rs` built in.
+/// The library that `build.rs` built in, as a zlib stream.
 #[cfg(gpuprof_embedded_shim)]
 static EMBEDDED: Option<&[u8]> = Some(include_bytes!(env!("GPUPROF_EMBEDDED_SHIM")));
 #[cfg(not(gpuprof_embedded_shim))]
@@ -61,8 +62,13 @@ pub fn locate(places: &Places) -> Result<PathBuf> {
         check_library(&whole).map_err(|why| named_badly(path, &why))?;
         return fit(&whole, places);
     }
-    if let Some(library) = EMBEDDED {
-        return unpack(library, places);
+    if let Some(packed) = EMBEDDED {
+        let mut library = Vec::new();
+        let inflated = ZlibDecoder::new(packed).read_to_end(&mut library);
+        inflated.map_err(|e| {
+            Error::new(format!("the collector inside this program is damaged: {e}")).remedy("install gpuprof again")
+        })?;
+        return unpack(&library, places);
     }
     match beside(places.program.as_deref()) {
         Some(path) => fit(&path, places),
@@ -79,11 +85,11 @@ fn named_badly(path: &Path, why: &str) -> Error {
 /// Says why the file at `path` cannot be loaded into this machine's programs.
 fn check_library(path: &Path) -> std::result::Result<(), String> {
     let mut head = [0; 20];
-    let file = File::open(path).map_err(|e| format!("cannot be read: {e}"))?;
+    let mut file = File::open(path).map_err(|e| format!("cannot be read: {e}"))?;
     if !file.metadata().is_ok_and(|m| m.is_file()) {
         return Err("is not a file".to_owned());
     }
-    let read = io::Read::read_exact(&mut &file, &mut head);
+    let read = file.read_exact(&mut head);
     let is_shared_object = read.is_ok() && head.starts_with(b"\x7fELF\x02\x01") && head[16..18] == [3, 0];
     if !is_shared_object {
         return Err("is no 64-bit shared library".to_owned());

@@ -1,10 +1,10 @@
 //! Answers as text and as Parquet: written row by row, integers from integers, never scaled for machines.
 
 use crate::error::{Error, Result};
+use crate::export::parquet;
 use crate::render::table::{Cell, cut, flatten_tsv, quote_csv};
 use crate::trace::sink::Note;
 use polars::prelude::*;
-use polars_io::parquet::write::{ParquetCompression, ParquetWriter};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
@@ -40,15 +40,12 @@ const WIDTH_ROWS: usize = 1000;
 ///
 /// # Errors
 /// Those of `out`; several answers, or none, where one file holds exactly one.
-pub fn write(out: &mut dyn Write, answers: &[DataFrame], format: Format, notes: &[Note]) -> Result<()> {
+pub fn write(out: &mut (dyn Write + Send), answers: &[DataFrame], format: Format, notes: &[Note]) -> Result<()> {
     if format == Format::Parquet {
         let [answer] = answers else {
             return Err(Error::new("a Parquet file holds one answer").remedy("give one query at a time"));
         };
-        let mut answer = answer.clone();
-        // Polars has more types than a file that others read should have.
-        let written = ParquetWriter::new(out).with_compression(ParquetCompression::Zstd(None)).finish(&mut answer);
-        return written.map(drop).map_err(|e| Error::new(format!("the answer cannot be written as Parquet: {e}")));
+        return parquet::answer::write(out, answer);
     }
     text(out, answers, format, notes).map_err(|e| Error::output(&e))
 }

@@ -323,6 +323,31 @@ impl Frames {
         step: impl Fn(&mut A, &Batch) + Sync,
         merge: impl Fn(&mut A, A) + Sync,
     ) -> Result<A> {
+        let results: Mutex<Vec<A>> = Mutex::new(Vec::new());
+        self.share_out(table, columns, filter, &|next_batch| {
+            let mut accumulated = make();
+            while let Some(batch) = next_batch() {
+                step(&mut accumulated, &batch);
+            }
+            results.lock().unwrap_or_else(|e| e.into_inner()).push(accumulated);
+        })?;
+        let results = results.into_inner().unwrap_or_else(|e| e.into_inner());
+        let merged = results.into_iter().reduce(|mut all, one| {
+            merge(&mut all, one);
+            all
+        });
+        Ok(merged.unwrap_or_else(make))
+    }
+
+    /// Calls `work` on some threads, each with a function that decodes one batch after another until none is left.
+    /// What depends on the type of a result is in [`Frames::fold`] alone: this is compiled once.
+    fn share_out(
+        &self,
+        table: &'static TableSpec,
+        columns: &[&str],
+        filter: &Filter,
+        work: &(dyn Fn(&mut dyn FnMut() -> Option<Batch>) + Sync),
+    ) -> Result<()> {
         let mut wanted: Vec<&str> = columns.to_vec();
         wanted.extend(filter.columns(table));
         wanted.sort_unstable();
@@ -331,48 +356,43 @@ impl Frames {
         let next = AtomicUsize::new(0);
         let with_times = wanted.contains(&"duration_ns") && table.column_index("duration_ns").is_some();
         let without_times = AtomicU64::new(0);
-        let results: Mutex<Vec<Result<A>>> = Mutex::new(Vec::new());
-        let work = || {
+        let failure: Mutex<Option<Error>> = Mutex::new(None);
+        let one_thread = || {
             let mut buffer = Vec::new();
-            let mut accumulated = make();
-            let outcome = loop {
-                let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) else { break Ok(accumulated) };
-                match self.decode(part, &wanted, filter, &mut buffer) {
-                    Ok(Some(batch)) => {
-                        if with_times {
-                            without_times.fetch_add(batch.null_rows("duration_ns"), Ordering::Relaxed);
+            work(&mut || {
+                loop {
+                    let part = parts.get(next.fetch_add(1, Ordering::Relaxed))?;
+                    match self.decode(part, &wanted, filter, &mut buffer) {
+                        Ok(Some(batch)) => {
+                            if with_times {
+                                without_times.fetch_add(batch.null_rows("duration_ns"), Ordering::Relaxed);
+                            }
+                            return Some(batch);
                         }
-                        step(&mut accumulated, &batch);
-                    }
-                    Ok(None) => {}
-                    Err(error) => {
-                        next.store(parts.len(), Ordering::Relaxed);
-                        break Err(error);
+                        Ok(None) => {}
+                        Err(error) => {
+                            next.store(parts.len(), Ordering::Relaxed);
+                            failure.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(error);
+                            return None;
+                        }
                     }
                 }
-            };
-            results.lock().unwrap_or_else(|e| e.into_inner()).push(outcome);
+            });
         };
         let threads = rayon::current_num_threads().min(parts.len()).max(1);
         rayon::scope(|scope| {
             for _ in 1..threads {
-                scope.spawn(|_| work());
+                scope.spawn(|_| one_thread());
             }
-            work();
+            one_thread();
         });
-        let results = results.into_inner().unwrap_or_else(|e| e.into_inner());
-        let mut merged: Option<A> = None;
-        for result in results {
-            let one = result?;
-            match &mut merged {
-                None => merged = Some(one),
-                Some(all) => merge(all, one),
-            }
+        if let Some(error) = failure.into_inner().unwrap_or_else(|e| e.into_inner()) {
+            return Err(error);
         }
         if with_times {
             filter.found_without_times(table, without_times.into_inner());
         }
-        Ok(merged.unwrap_or_else(make))
+        Ok(())
     }
 
     /// All parts of all tables, in the order of the files.

@@ -3,15 +3,14 @@
 use super::batch::remap_ids;
 use super::guard::guarded;
 use super::names::{Names, Shapes};
+use super::parquet::{ParquetFile, Source};
 use super::sink::{Note, ProcessInfo};
 use crate::error::{Error, Result};
 use crate::import::Head;
 use crate::launch::companion::{ROLE, ROLE_LAUNCHER};
 use polars::prelude::*;
-use polars_io::SerReader as _;
-use polars_io::parquet::read::{ParallelStrategy, ParquetReader};
+use polars_buffer::Buffer;
 use std::collections::BTreeMap;
-use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use trace_format::columns::Values;
@@ -228,7 +227,10 @@ impl NativeFile {
         if let Err(error) = self.reader.read_payload(info, buffer) {
             return failed(error.to_string());
         }
-        let decoded = guarded(|| self.decode_payload(info, table, columns, buffer));
+        // Polars wants to own what it decodes from. The memory comes back, so that a thread needs one buffer for all frames.
+        let payload = Buffer::from_vec(std::mem::take(buffer));
+        let decoded = guarded(|| self.decode_payload(info, table, columns, payload.clone()));
+        *buffer = payload.into_mut().right().unwrap_or_default();
         match decoded.unwrap_or_else(|panic| Err(polars_err!(ComputeError: "the decoder gave up: {panic}"))) {
             Ok(frame) => Some((frame, info.rows as usize)),
             Err(error) => {
@@ -242,18 +244,23 @@ impl NativeFile {
         info: &FrameInfo,
         table: &TableSpec,
         columns: &[&str],
-        payload: &[u8],
+        payload: Buffer<u8>,
     ) -> PolarsResult<DataFrame> {
-        // A payload is always whole in memory, and there is one thread per frame already.
-        let mut reader = ParquetReader::new(Cursor::new(payload)).read_parallel(ParallelStrategy::None);
-        let schema = reader.schema()?;
-        let present: Vec<String> = columns.iter().filter(|c| schema.contains(c)).map(|c| (*c).to_owned()).collect();
+        let file = ParquetFile::open(Source::Memory(payload))?;
         let rows = info.rows as usize;
-        if present.is_empty() {
-            return DataFrame::new(rows, Vec::new());
+        let found: usize = file.group_rows().sum();
+        polars_ensure!(found == rows, ComputeError: "{found} rows found where {rows} were promised");
+        let mut frame = DataFrame::empty_with_height(0);
+        for (group, height) in file.group_rows().enumerate() {
+            let present = columns.iter().filter(|column| file.has(column));
+            let decoded = present.map(|column| file.decode(group, column)).collect::<PolarsResult<_>>()?;
+            let part = DataFrame::new(height, decoded)?;
+            if group == 0 {
+                frame = part
+            } else {
+                frame.vstack_mut(&part)?;
+            }
         }
-        let mut frame = reader.with_columns(Some(present)).finish()?;
-        polars_ensure!(frame.height() == rows, ComputeError: "{} rows found where {rows} were promised", frame.height());
         frame.rechunk_mut();
         for column in table.columns.iter().filter(|c| columns.contains(&c.name)) {
             match column.unit {

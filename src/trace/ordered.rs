@@ -103,6 +103,16 @@ impl Frames {
         filter: &Filter,
         mut each: impl FnMut(&Chunk) -> Result<()>,
     ) -> Result<()> {
+        // Compiled once, and not for every exporter: sorting on all threads is a lot of code.
+        self.hand_out(tables, filter, &mut each)
+    }
+
+    fn hand_out(
+        &self,
+        tables: &[&'static TableSpec],
+        filter: &Filter,
+        each: &mut dyn FnMut(&Chunk) -> Result<()>,
+    ) -> Result<()> {
         let reading = Reading { frames: self, filter, superseded: self.superseded(tables)? };
         let mut parts: Vec<(i64, &Part)> = Vec::new();
         let mut without_bound = Vec::new();
@@ -131,7 +141,7 @@ impl Frames {
                 }
             }
             let horizon = parts.get(at).map_or(i64::MAX, |(bound, _)| *bound);
-            merge.emit(horizon, &mut each)?;
+            merge.emit(horizon, each)?;
         }
         with_timeless.extend(without_bound);
         for part in with_timeless {
@@ -268,7 +278,7 @@ impl Merge<'_> {
     }
 
     /// Hands out everything that starts before `horizon`.
-    fn emit(&mut self, horizon: i64, each: &mut impl FnMut(&Chunk) -> Result<()>) -> Result<()> {
+    fn emit(&mut self, horizon: i64, each: &mut dyn FnMut(&Chunk) -> Result<()>) -> Result<()> {
         let mut held = std::mem::take(&mut self.held);
         // What was held is sorted, and every piece nearly so: a merge sort is quick with that.
         held.par_sort_by(|a, b| (a.start_ns, a.end_ns).cmp(&(b.start_ns, b.end_ns)).then_with(|| self.tie(a, b)));

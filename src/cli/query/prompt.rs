@@ -158,8 +158,10 @@ fn answer(session: &Session, sql: &str, format: Format) -> Result<()> {
     let rows = answer.height();
     let shown = answer.head(Some(MOST_ROWS));
     let format = if format == Format::Parquet { Format::Table } else { format };
-    let mut out = io::stdout().lock();
+    // Not locked: a lock stays on its thread, and the writer of Parquet uses all.
+    let mut out = io::BufWriter::new(io::stdout());
     output::write(&mut out, &[shown], format, &[])?;
     let rest = if rows > MOST_ROWS { format!("first {MOST_ROWS} of {rows} rows") } else { format!("{rows} rows") };
-    writeln!(out, "{}\n", if rows == 1 { "1 row" } else { &rest }).map_err(|e| Error::output(&e))
+    writeln!(out, "{}\n", if rows == 1 { "1 row" } else { &rest }).map_err(|e| Error::output(&e))?;
+    out.flush().map_err(|e| Error::output(&e))
 }

@@ -9,7 +9,10 @@ use trace_format::schema::TableSpec;
 
 /// The schema for rows of `table`.
 pub fn of(layout: &Layout, table: &TableSpec) -> Result<Type, ParquetError> {
-    let fields = layout.columns.iter().map(|column| Ok(Arc::new(field(column, table)?)));
+    let fields = layout.columns.iter().map(|column| {
+        let is_optional = is_optional(column, table);
+        field(&column.name, column.ty, is_optional).map(Arc::new)
+    });
     Type::group_type_builder(table.name).with_fields(fields.collect::<Result<_, ParquetError>>()?).build()
 }
 
@@ -22,8 +25,9 @@ pub fn is_optional(column: &FlatColumn, table: &TableSpec) -> bool {
     }
 }
 
-fn field(column: &FlatColumn, table: &TableSpec) -> Result<Type, ParquetError> {
-    let (physical, logical) = match column.ty {
+/// A column of this name.
+pub fn field(name: &str, ty: FlatType, is_optional: bool) -> Result<Type, ParquetError> {
+    let (physical, logical) = match ty {
         FlatType::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
         FlatType::Whole { unsigned: false } => (Physical::INT64, None),
         FlatType::Whole { unsigned: true } => (Physical::INT64, Some(LogicalType::integer(64, false))),
@@ -31,9 +35,6 @@ fn field(column: &FlatColumn, table: &TableSpec) -> Result<Type, ParquetError> {
         FlatType::Bool => (Physical::BOOLEAN, None),
         FlatType::Bytes => (Physical::BYTE_ARRAY, None),
     };
-    let repetition = if is_optional(column, table) { Repetition::OPTIONAL } else { Repetition::REQUIRED };
-    Type::primitive_type_builder(&column.name, physical)
-        .with_repetition(repetition)
-        .with_logical_type(logical)
-        .build()
+    let repetition = if is_optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+    Type::primitive_type_builder(name, physical).with_repetition(repetition).with_logical_type(logical).build()
 }

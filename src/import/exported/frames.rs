@@ -5,12 +5,12 @@ use crate::error::{Error, Result};
 use crate::export::flat::name_column;
 use crate::trace::batch;
 use crate::trace::guard::guarded;
+use crate::trace::parquet::{ParquetFile, Source};
 use crate::trace::sink::{ProcessInfo, Sink};
 use hashbrown::HashMap;
 use polars::prelude::*;
-use polars_io::SerReader as _;
-use polars_io::ipc::IpcReader;
-use polars_io::parquet::read::ParquetReader;
+use polars_arrow::io::ipc::read::{FileReader, read_file_metadata};
+use rayon::prelude::*;
 use std::fs::File;
 use std::path::Path;
 use trace_format::columns::{Batch, Column as Values_, Values};
@@ -31,19 +31,40 @@ pub fn read(
     people: &mut People,
 ) -> Result<()> {
     let file = File::open(path).map_err(|e| Error::at(path, format_args!("cannot be opened: {e}")))?;
-    let decoded = guarded(|| match format {
-        "parquet" => ParquetReader::new(file).finish(),
-        _ => IpcReader::new(file).finish(),
-    });
     let failed = |e: PolarsError| Error::at(path, format_args!("cannot be decoded: {e}")).remedy("export again");
-    let frame = decoded.unwrap_or_else(|panic| Err(polars_err!(ComputeError: "the decoder gave up: {panic}")));
-    let frame = frame.map_err(failed)?;
     people.has_table.push(table.id);
+    // The decoders panic on some damaged files.
+    let read = guarded(|| {
+        let mut each = |frame: DataFrame| take(&frame, table, sink, people);
+        if format == "parquet" { parquet(file, &mut each) } else { arrow(file, &mut each) }
+    });
+    read.unwrap_or_else(|panic| Err(polars_err!(ComputeError: "the decoder gave up: {panic}"))).map_err(failed)
+}
+
+/// Hands every row group to `each`, its columns decoded on all threads.
+fn parquet(file: File, each: &mut dyn FnMut(DataFrame) -> PolarsResult<()>) -> PolarsResult<()> {
+    let file = ParquetFile::open(Source::File(file))?;
+    let names: Vec<&str> = file.columns().collect();
+    for (group, rows) in file.group_rows().enumerate() {
+        let columns = names.par_iter().map(|name| file.decode(group, name)).collect::<PolarsResult<_>>()?;
+        each(DataFrame::new(rows, columns)?)?;
+    }
+    Ok(())
+}
+
+/// Hands every batch of records to `each`.
+fn arrow(mut file: File, each: &mut dyn FnMut(DataFrame) -> PolarsResult<()>) -> PolarsResult<()> {
+    let metadata = read_file_metadata(&mut file)?;
+    FileReader::new(file, metadata, None, None).try_for_each(|batch| each(DataFrame::from(batch?)))
+}
+
+/// Takes rows into the trace.
+fn take(frame: &DataFrame, table: &'static TableSpec, sink: &mut Sink, people: &mut People) -> PolarsResult<()> {
     for from in (0..frame.height()).step_by(BATCH_ROWS) {
         let block = frame.slice(from as i64, BATCH_ROWS.min(frame.height() - from));
-        for (ordinal, rows) in by_process(&block).map_err(failed)? {
+        for (ordinal, rows) in by_process(&block)? {
             let process = people.process(sink, ordinal, ProcessInfo::default);
-            let batch = to_batch(table, &rows, sink).map_err(failed)?;
+            let batch = to_batch(table, &rows, sink)?;
             sink.processes[process.0].batches.push(batch);
         }
     }
