@@ -1,7 +1,7 @@
 //! Parquet decoded into Polars' columns: the frames of native traces, and the tables of our exports.
 //!
-//! This calls Polars' decoder itself. Polars' reader of files (`polars-io`) would bring the grouping of all its types and
-//! Brotli into the program, which nothing here uses (decision 017).
+//! This calls Polars' decoder itself: Polars' reader of files (`polars-io`) would bring Brotli and the grouping of all types
+//! into the program, neither of which is used here (decision 017).
 
 use polars::prelude::*;
 use polars_arrow::datatypes::ArrowSchema;
