@@ -49,7 +49,7 @@ pub struct Choosing {
     range: Option<String>,
 
     #[command(flatten)]
-    events: Events,
+    pub events: Events,
 }
 
 /// Logs that the program kept of itself.
@@ -85,6 +85,16 @@ impl Events {
         Frames::open_with(paths, need, &FunctionLogs { paths: self.events.clone(), options })
     }
 
+    /// All files that are read: traces and logs.
+    pub fn sources(&self, frames: &Frames) -> Vec<PathBuf> {
+        frames.files.iter().map(|file| file.path.clone()).chain(self.logs()).collect()
+    }
+
+    /// The logs that are read.
+    pub fn logs(&self) -> impl Iterator<Item = PathBuf> {
+        self.events.iter().cloned()
+    }
+
     /// The traces that are meant: those named; none beside logs; else the newest here.
     ///
     /// # Errors
@@ -109,6 +119,11 @@ impl Choosing {
     /// As there.
     pub fn open(&self, paths: &[PathBuf], need: &Need) -> Result<Frames> {
         self.events.open(paths, need)
+    }
+
+    /// All files that are read: traces and logs.
+    pub fn sources(&self, frames: &Frames) -> Vec<PathBuf> {
+        self.events.sources(frames)
     }
 
     /// As [`Events::paths`].

@@ -21,7 +21,8 @@ pub struct Args {
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
 
-    /// File or folder to write
+    /// File or folder to write. A file that exists is replaced; the traces that are read never are. Without it: the
+    /// first trace's name, here, if nothing has that name
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
 
@@ -39,7 +40,7 @@ pub struct Args {
     #[arg(long)]
     merge: bool,
 
-    /// Replace a folder that is not empty
+    /// Replace a folder too, if it holds nothing but an earlier conversion, and a file that was not named with -o
     #[arg(long)]
     force: bool,
 
@@ -88,6 +89,7 @@ pub fn run(args: &Args) -> Result<()> {
         exporter: &export::native::GPUPROF,
         options: Options::default(),
         paths,
+        names_output: args.output.is_some(),
         output,
         choosing: &choosing,
         min_duration: None,

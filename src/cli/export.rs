@@ -1,6 +1,7 @@
 //! `gpuprof export`: traces in other tools' formats.
 
 use super::choosing::Choosing;
+use super::closing;
 use super::progress::Progress;
 use super::report::say;
 use super::times::Length;
@@ -8,8 +9,8 @@ use crate::analysis::labels::Labels;
 use crate::analysis::partial;
 use crate::demangle::Demangling;
 use crate::error::{Error, Result};
-use crate::export::destination::Pending;
-use crate::export::{self, Context, Exporter, Options, Shape};
+use crate::export::destination::{Pending, Replace, Request};
+use crate::export::{self, Context, Exporter, Options, Shape, Tally};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -26,11 +27,12 @@ pub struct Args {
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
 
-    /// The format; without it, what the output's name says
+    /// The format; without it, what the ending of the output's name says (--formats lists the endings)
     #[arg(short = 'F', long, value_name = "FORMAT")]
     format: Option<String>,
 
-    /// File or folder to write, - for the standard output. Without it: the first trace's name with the format's ending
+    /// File or folder to write, - for the standard output. A file that exists is replaced; the traces that are read
+    /// never are. Without it: the first trace's name with the format's ending, here, if nothing has that name
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
 
@@ -54,7 +56,7 @@ pub struct Args {
     #[arg(long, value_name = "HOW", default_value = "on")]
     demangling: Demangling,
 
-    /// Replace a folder that is not empty
+    /// Replace a folder too, if it holds nothing but an earlier export, and a file that was not named with -o
     #[arg(long)]
     force: bool,
 
@@ -85,6 +87,7 @@ pub fn run(args: &Args) -> Result<()> {
         options: options(args, exporter)?,
         paths: args.choosing.paths(&args.paths)?,
         output: args.output.clone(),
+        names_output: args.output.is_some(),
         choosing: &args.choosing,
         min_duration: args.min_duration,
         top_kernels: args.top_kernels,
@@ -101,6 +104,8 @@ pub(super) struct Job<'a> {
     pub options: Options,
     pub paths: Vec<PathBuf>,
     pub output: Option<PathBuf>,
+    /// Whether the user gave that name, so that a file which has it may be replaced.
+    pub names_output: bool,
     pub choosing: &'a Choosing,
     pub min_duration: Option<Length>,
     pub top_kernels: Option<usize>,
@@ -127,21 +132,38 @@ impl Job<'_> {
         let filter = self.choosing.filter(selection, &labels)?;
         let shape = exporter.shape.of_processes(frames.processes.len());
         let output = match &self.output {
+            // The name that `convert` makes up is one of a file.
+            Some(output) if !self.names_output && shape == Shape::Folder => output.with_extension(""),
             Some(output) => output.clone(),
             None => default_output(self.choosing.first(&self.paths), exporter, shape, self.options.gzip),
         };
-        let (pending, mut destination) = Pending::open(&output, shape, self.force)?;
+        if self.output.is_some() {
+            refuse_folder_called_like_a_file(exporter, shape, &output, frames.processes.len())?;
+        }
+        let replace = match (self.force, self.names_output) {
+            (true, _) => Replace::Everything,
+            (false, true) => Replace::Files,
+            (false, false) => Replace::Nothing,
+        };
+        let binary = exporter.binary || self.options.gzip;
+        let sources = self.choosing.sources(&frames);
+        let request = Request { path: &output, shape, binary, replace, sources: &sources };
+        let (pending, mut destination) = Pending::open(&request)?;
         let rows = need.tables.iter().map(|table| frames.rows(table)).sum();
         progress.stage("writing", rows, frames.rows_decoded());
-        let context = Context { frames: &frames, labels: &labels, filter: &filter, options: &self.options };
+        let tally = Tally::default();
+        let context =
+            Context { frames: &frames, labels: &labels, filter: &filter, options: &self.options, tally: &tally };
         (exporter.write)(&context, &mut destination)?;
-        pending.finish(destination)?;
+        let size = pending.finish(destination)?;
         progress.finish();
+        let (rows, remarks) = tally.into_parts();
         let mut notes = frames.all_notes();
+        notes.extend(remarks);
         notes.extend(partial::losses(&frames)?);
         say(&notes);
         if !self.quiet && output != Path::new("-") {
-            eprintln!("gpuprof: {} written ({})", output.display(), exporter.name);
+            closing::say(&output, Some(rows), size, exporter.name);
         }
         Ok(())
     }
@@ -156,6 +178,25 @@ fn exporter(args: &Args) -> Result<&'static Exporter> {
         Error::new("which format to write is not clear")
             .remedy("say --format FORMAT (--formats lists them), or give -o a known ending")
     })
+}
+
+/// Whoever names a file means a file: for several processes there is a folder instead, and that is not made unasked.
+fn refuse_folder_called_like_a_file(
+    exporter: &Exporter,
+    shape: Shape,
+    output: &Path,
+    processes: usize,
+) -> Result<()> {
+    let name = output.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let is_folder = output.is_dir() || output.as_os_str().as_encoded_bytes().ends_with(b"/");
+    let is_asked = exporter.shape == Shape::Folder || is_folder;
+    if shape != Shape::Folder || is_asked || export::by_file_name(name).is_none() {
+        return Ok(());
+    }
+    let what = format_args!("is called like a file, and {processes} processes make a folder of files");
+    Err(Error::at(output, what).remedy(
+        "name a folder, with a slash at its end if it is to be called so, or choose one process with --filter",
+    ))
 }
 
 fn options(args: &Args, exporter: &Exporter) -> Result<Options> {
@@ -191,6 +232,10 @@ fn formats() -> String {
     let mut out = String::new();
     for exporter in export::EXPORTERS {
         let _ = writeln!(out, "{:<11} {}", exporter.name, exporter.doc);
+        let endings: Vec<String> = exporter.endings().map(|ending| format!(".{ending}")).collect();
+        if !endings.is_empty() {
+            let _ = writeln!(out, "{:<13} chosen by -o NAME{}", "", endings.join(", "));
+        }
         for (key, doc) in exporter.options {
             let _ = writeln!(out, "{:<13} --option {key}=…  {doc}", "");
         }

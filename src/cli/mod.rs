@@ -1,6 +1,7 @@
 //! The command line: one file per subcommand, holding its arguments and its `run`.
 
 mod choosing;
+mod closing;
 pub mod convert;
 pub mod ctl;
 pub mod doctor;

@@ -19,12 +19,13 @@ mod table;
 mod watch;
 
 use crate::error::{Error, Result};
+use crate::export::destination::sources;
 use crate::launch::supervise::Ended;
 use log::Log;
 use request::Request;
 use std::ffi::OsString;
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub use help::{PAGE, page};
 pub use table::{Argument, Does, NvprofOption, OPTIONS};
@@ -79,6 +80,11 @@ fn carry_out(words: &[OsString]) -> Result<Ended> {
 
 /// Prints a stored profile.
 fn import(request: &Request, path: &Path) -> Result<()> {
+    // The log replaces what has its name, and nothing is read by then.
+    if let Some(pattern) = &request.log_file {
+        let log = PathBuf::from(names::expand(pattern, 0));
+        sources::protect(&log, &log, &[path.to_owned()])?;
+    }
     let log = Log::open(request)?;
     for line in &request.said {
         log.warn(None, line)?;

@@ -9,7 +9,7 @@ use super::progress::Progress;
 use super::report::say;
 use crate::error::{Error, Result};
 use crate::export::Shape;
-use crate::export::destination::{Destination, Pending};
+use crate::export::destination::{Destination, Pending, Replace, Request};
 use crate::query::output::{self, Format};
 use crate::query::session::{self, Session};
 use crate::query::{lexer, refuse};
@@ -42,7 +42,7 @@ pub struct Args {
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     format: Format,
 
-    /// Write to this file instead of the standard output
+    /// Write to this file instead of the standard output, in place of a file of that name
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -76,7 +76,7 @@ pub fn run(args: Args) -> Result<()> {
     if let [only] = &queries[..]
         && let Some(command) = commands::find(only)
     {
-        let mut out = Output::open(args.output.as_deref())?;
+        let mut out = Output::open(&args, &paths)?;
         commands::write(out.writer()?, command).map_err(|e| Error::output(&e))?;
         return out.done();
     }
@@ -95,7 +95,7 @@ pub fn run(args: Args) -> Result<()> {
     if args.explain {
         let plans = statements.iter().map(|sql| session.explain(sql)).collect::<Result<Vec<_>>>()?;
         progress.finish();
-        let mut out = Output::open(args.output.as_deref())?;
+        let mut out = Output::open(&args, &paths)?;
         writeln!(out.writer()?, "{}", plans.join("\n\n")).map_err(|e| Error::output(&e))?;
         return out.done();
     }
@@ -104,7 +104,7 @@ pub fn run(args: Args) -> Result<()> {
     let notes = session.all_notes()?;
     progress.finish();
     say(&notes);
-    let mut out = Output::open(args.output.as_deref())?;
+    let mut out = Output::open(&args, &paths)?;
     output::write(out.writer()?, &answers, args.format, &notes)?;
     out.done()?;
     match answers.iter().all(|answer| answer.height() == 0) {
@@ -164,8 +164,17 @@ struct Output {
 }
 
 impl Output {
-    fn open(path: Option<&Path>) -> Result<Output> {
-        let (pending, destination) = Pending::open(path.unwrap_or(Path::new("-")), Shape::Stream, false)?;
+    fn open(args: &Args, paths: &[PathBuf]) -> Result<Output> {
+        // Paths that lead nowhere are no traces to be kept.
+        let files = inputs::expand(paths).unwrap_or_default().into_iter().map(|file| file.path);
+        let sources: Vec<PathBuf> = files.chain(args.events.logs()).chain(args.file.clone()).collect();
+        let (pending, destination) = Pending::open(&Request {
+            path: args.output.as_deref().unwrap_or(Path::new("-")),
+            shape: Shape::Stream,
+            binary: args.format == Format::Parquet,
+            replace: Replace::Files,
+            sources: &sources,
+        })?;
         Ok(Output { pending, destination })
     }
 
@@ -174,6 +183,6 @@ impl Output {
     }
 
     fn done(self) -> Result<()> {
-        self.pending.finish(self.destination)
+        self.pending.finish(self.destination).map(drop)
     }
 }

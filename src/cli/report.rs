@@ -8,6 +8,7 @@ use crate::analysis::labels::Labels;
 use crate::analysis::summary::{Order, SortKey};
 use crate::demangle::Demangling;
 use crate::error::{Error, Result};
+use crate::export::destination::sources;
 use crate::render::document::Document;
 use crate::render::table::Format;
 use crate::report::classic::{self, Request, What};
@@ -20,7 +21,7 @@ use crate::trace::select::Filter;
 use crate::trace::sink::{Detail, Need};
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use trace_format::tables;
 
@@ -149,6 +150,11 @@ pub fn run(args: Args) -> Result<()> {
     let paths = args.choosing.paths(&args.paths)?;
     let plan = Plan::new(&args)?;
     let log_file = args.nvprof.log_file.as_deref().map(log_file_name).transpose()?;
+    if let Some(log_file) = &log_file {
+        let files = inputs::expand(&paths)?.into_iter().map(|file| file.path);
+        let sources: Vec<PathBuf> = files.chain(args.choosing.events.logs()).collect();
+        sources::protect(Path::new(log_file), Path::new(log_file), &sources)?;
+    }
     // Logs alone are read once.
     if !args.follow || paths.is_empty() {
         return plan.print(&paths, || output(log_file.as_deref())).map(drop);

@@ -1,12 +1,13 @@
 //! `gpuprof timeline`: what happened when, as a page for a browser.
 
 use super::choosing::Choosing;
+use super::closing;
 use super::progress::Progress;
 use crate::analysis::labels::Labels;
 use crate::demangle::Demangling;
 use crate::error::{Error, Result};
 use crate::export::Shape;
-use crate::export::destination::Pending;
+use crate::export::destination::{Pending, Replace, Request};
 use crate::timeline::picture;
 use crate::timeline::serve::Server;
 use crate::timeline::{Timeline, need};
@@ -22,7 +23,7 @@ pub struct Args {
     /// Trace files, folders or globs [default: the newest trace here]
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Write the page here; - for the standard output [default: NAME.html, here]
+    /// Write the page here, in place of a file of that name; - for the standard output [default: NAME.html, here]
     #[arg(short, long, value_name = "FILE", conflicts_with = "serve")]
     output: Option<PathBuf>,
     /// What is written: html (a page), svg or png (a picture), text (for the terminal)
@@ -93,6 +94,7 @@ pub fn run(args: &Args) -> Result<()> {
     let labels = Labels::new(&frames, args.demangling);
     let filter = args.choosing.filter(args.choosing.selection()?, &labels)?;
     let timeline = Timeline::build(&labels, &filter)?;
+    let sources = args.choosing.sources(&frames);
     // The timeline has columns of its own; what it was made from may be several times as large.
     drop((filter, labels));
     drop(frames);
@@ -112,13 +114,14 @@ pub fn run(args: &Args) -> Result<()> {
     }
     let page = timeline.page()?;
     let output = args.output.clone().unwrap_or_else(|| default_output(args.choosing.first(&paths), "html"));
-    let (pending, mut destination) = Pending::open(&output, Shape::Stream, false)?;
+    let (pending, mut destination) = Pending::open(&request(&output, false, &sources))?;
     destination.stream()?.write_all(page.as_bytes()).map_err(|e| Error::output(&e))?;
-    pending.finish(destination)?;
+    let size = pending.finish(destination)?;
     if args.quiet || output == Path::new("-") {
         return Ok(());
     }
-    say(format!("{}: {records} records, {} bytes; open it in a browser", output.display(), page.len()))
+    closing::say(&output, Some(records), size, "html; open it in a browser");
+    Ok(())
 }
 
 impl Format {
@@ -154,15 +157,22 @@ fn draw(args: &Args, paths: &[PathBuf], format: picture::Format) -> Result<()> {
         rows: args.picture.rows,
         ..picture::Options::default()
     };
-    let (pending, mut destination) = Pending::open(&output, Shape::Stream, false)?;
+    let is_binary = format == picture::Format::Png;
+    let sources = args.choosing.sources(&frames);
+    let (pending, mut destination) = Pending::open(&request(&output, is_binary, &sources))?;
     picture::picture(&frames, &labels, &filter, format, &options, destination.stream()?)?;
-    pending.finish(destination)?;
+    let size = pending.finish(destination)?;
     progress.finish();
     super::report::say(&frames.all_notes());
     if !args.quiet && output != Path::new("-") {
-        eprintln!("gpuprof: {} written", output.display());
+        closing::say(&output, None, size, format.word());
     }
     Ok(())
+}
+
+/// What is to be written: one stream, in place of an earlier one.
+fn request<'a>(path: &'a Path, binary: bool, sources: &'a [PathBuf]) -> Request<'a> {
+    Request { path, shape: Shape::Stream, binary, replace: Replace::Files, sources }
 }
 
 /// The name of the trace, here.

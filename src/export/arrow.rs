@@ -19,6 +19,8 @@ use trace_format::tables;
 /// The format.
 pub static ARROW: Exporter = Exporter {
     name: "arrow",
+    extension: "arrow",
+    other_endings: &["ipc", "feather"],
     doc: "a folder with one Arrow IPC file per table: zstd, sorted by start",
     write: |context, destination| folder::write(context, destination, "arrow", write_table),
     ..PARQUET
@@ -40,7 +42,7 @@ fn write_table(context: &Context, path: &Path, table: &'static TableSpec) -> Res
     let empty = to_frame(context, &layout, &prepared, &[]).map_err(failed)?;
     let mut writer = open(file, &empty, folder::metadata(context, &layout, table)).map_err(failed)?;
     let mut group = empty.clone();
-    context.frames.in_order(&[table], context.filter, |chunk: &Chunk| {
+    context.rows_in_order(&[table], |chunk: &Chunk| {
         let rows: Vec<(&Piece, usize)> = chunk.iter().collect();
         let frame = to_frame(context, &layout, &prepared, &rows).map_err(failed)?;
         group.vstack_mut(&frame).map_err(failed)?;

@@ -4,6 +4,7 @@
 use crate::error::{Error, Result};
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Statement};
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 /// Pages kept in memory, in KiB; what is dirty beyond goes to disk before the end.
@@ -13,6 +14,7 @@ const CACHE_KIB: i64 = 32 * 1024;
 pub struct Database {
     connection: Connection,
     path: PathBuf,
+    inserted: Cell<u64>,
 }
 
 impl Database {
@@ -22,7 +24,7 @@ impl Database {
     /// The file cannot be created.
     pub fn create(path: &Path) -> Result<Database> {
         let connection = Connection::open(path).map_err(|e| failed(path, &e))?;
-        let database = Database { connection, path: path.to_owned() };
+        let database = Database { connection, path: path.to_owned(), inserted: Cell::new(0) };
         database.execute(&format!(
             "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;
              PRAGMA cache_size = -{CACHE_KIB}; BEGIN"
@@ -36,6 +38,11 @@ impl Database {
     /// What SQLite says, a full disk as a rule.
     pub fn execute(&self, sql: &str) -> Result<()> {
         self.connection.execute_batch(sql).map_err(|e| failed(&self.path, &e))
+    }
+
+    /// Rows inserted so far.
+    pub fn inserted(&self) -> u64 {
+        self.inserted.get()
     }
 
     /// Ends the transaction and closes the file.
@@ -107,7 +114,9 @@ impl<'db> Rows<'db> {
             }
             statement.raw_execute()
         };
-        insert(statement).map(drop).map_err(|e| failed(&self.database.path, &e))
+        insert(statement).map_err(|e| failed(&self.database.path, &e))?;
+        self.database.inserted.set(self.database.inserted.get() + 1);
+        Ok(())
     }
 
     fn prepare(&self) -> Result<Statement<'db>> {

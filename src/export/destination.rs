@@ -1,14 +1,28 @@
-//! Where an export goes: whole or not at all.
+//! Where an export goes: whole or not at all, and never over what somebody else wrote.
 //!
-//! Everything is written under a temporary name beside the wanted one and renamed when it is complete. Whatever ends
-//! the export early, Ctrl+C included, takes the temporary file with it.
+//! A file or folder is written under a temporary name beside the wanted one and renamed when it is complete. Whatever
+//! ends the export early, Ctrl+C included, takes the temporary file with it. What has no name to give, a device, a
+//! named pipe or a stream that is open already, is written into and never replaced ([`place`]). Traces that are read
+//! are never written over ([`sources`]), and of folders only those are replaced that hold nothing but what gpuprof
+//! wrote ([`replace`]).
 
+pub mod place;
+pub mod replace;
+pub mod sources;
+mod temporary;
+
+use self::place::{Node, Place};
+use self::temporary::Temporary;
 use super::Shape;
 use crate::error::{Error, Result};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes gathered before they are written.
+const BUFFER_BYTES: usize = 1 << 18;
 
 /// Where an exporter writes, according to its [`Shape`].
 pub enum Destination {
@@ -28,7 +42,7 @@ impl Destination {
     pub fn stream(&mut self) -> Result<&mut (dyn Write + Send)> {
         match self {
             Destination::Stream(out) => Ok(&mut **out),
-            Destination::File(path) | Destination::Folder(path) => Err(Error::at(path, "is no stream")),
+            Destination::File(path) | Destination::Folder(path) => Err(Error::at(path, "is not a stream")),
         }
     }
 
@@ -44,140 +58,166 @@ impl Destination {
     }
 }
 
-/// Temporary files and folders of this process, for the signal handler's thread.
-static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-
-fn unfinished() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
-    UNFINISHED.lock().unwrap_or_else(|e| e.into_inner())
+/// What may be lost to make room for an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Replace {
+    /// Nothing: the user did not say this name.
+    Nothing,
+    /// A file of that name.
+    Files,
+    /// A file of that name even if it is write-protected, and a folder that gpuprof wrote.
+    Everything,
 }
 
-fn remove(path: &Path) {
-    let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-    // Already gone, or not ours to remove any more: there is nobody left to tell.
-    drop(removed);
+/// What is to be written, and where.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The name that the user gave; `-` is the standard output.
+    pub path: &'a Path,
+    /// How the format lies on disk.
+    pub shape: Shape,
+    /// Whether the format is for programs alone, so that a terminal is no place for it.
+    pub binary: bool,
+    /// What may be lost.
+    pub replace: Replace,
+    /// The files that are read: none of them is written over.
+    pub sources: &'a [PathBuf],
 }
 
-/// The signals that this process ignores, as bits from signal 1 on; none where the system does not tell.
-fn ignored_signals() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
-}
-
-/// Lets SIGINT, SIGTERM and SIGHUP end the process as ever, but not before its temporary files are gone.
-fn remove_at_signals() -> io::Result<()> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    use signal_hook::iterator::Signals;
-    static WATCHING: Mutex<bool> = Mutex::new(false);
-    let mut watching = WATCHING.lock().unwrap_or_else(|e| e.into_inner());
-    if std::mem::replace(&mut *watching, true) {
-        return Ok(());
-    }
-    // Whoever ignores one of them, `nohup` say, goes on doing so.
-    let ignored = ignored_signals();
-    let listened = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
-    let mut signals = Signals::new(listened)?;
-    std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
-        for signal in signals.forever() {
-            unfinished().drain(..).for_each(|path| remove(&path));
-            // The same end as if nobody had listened.
-            let _ = signal_hook::low_level::emulate_default_handler(signal);
-        }
-    })?;
-    Ok(())
+/// How much was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Size {
+    /// Bytes of all files.
+    pub bytes: u64,
+    /// How many files there are in the folder; `None` if it is not a folder.
+    pub files: Option<usize>,
 }
 
 /// An output that appears under its name when it is complete.
-pub struct Pending {
-    wanted: Option<PathBuf>,
-    temporary: PathBuf,
+pub struct Pending(End);
+
+/// What remains to be done at the end.
+enum End {
+    /// Nothing: what is written goes to its place at once.
+    Direct(Arc<AtomicU64>),
+    /// The complete file is copied into this.
+    Copied(Temporary, Box<dyn Write + Send>),
+    /// The complete file or folder gets this name.
+    Renamed { temporary: Temporary, wanted: PathBuf, replace: Replace },
 }
 
 impl Pending {
-    /// Opens a destination of this shape for `path`; `-` is the standard output.
+    /// Opens a destination.
     ///
     /// # Errors
-    /// A folder that cannot be written to; something that is in the way and would be lost, unless `force`; a format
-    /// that no pipe can carry.
-    pub fn open(path: &Path, shape: Shape, force: bool) -> Result<(Pending, Destination)> {
-        if path == Path::new("-") {
-            if shape != Shape::Stream {
-                return Err(Error::new("this format is no stream of bytes, and cannot go to the standard output")
-                    .remedy("name a file with -o"));
-            }
-            let pending = Pending { wanted: None, temporary: PathBuf::new() };
-            return Ok((pending, Destination::Stream(Box::new(BufWriter::with_capacity(1 << 18, io::stdout())))));
-        }
-        if path.is_dir() && shape != Shape::Folder {
-            return Err(Error::at(path, "is a folder, and this format is one file").remedy("name a file with -o"));
-        }
-        let special = path.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir());
-        if special && shape == Shape::Stream {
-            // A device or a named pipe is written to as it is: there is nothing to rename.
-            let file = File::create(path).map_err(|e| Error::at(path, format_args!("cannot be written: {e}")))?;
-            let pending = Pending { wanted: None, temporary: PathBuf::new() };
-            return Ok((pending, Destination::Stream(Box::new(BufWriter::with_capacity(1 << 18, file)))));
-        }
-        let in_the_way = match shape {
-            Shape::Folder => path.read_dir().map_or(path.exists(), |mut entries| entries.next().is_some()),
-            _ => false,
+    /// A folder that cannot be written to; something that is in the way and would be lost; a trace that is read
+    /// and would be lost; a format that no pipe can carry; a terminal for what is not text.
+    pub fn open(request: &Request) -> Result<(Pending, Destination)> {
+        let path = request.path;
+        let wanted = match place::of(path)? {
+            Place::Node(node) => return into_node(request, node),
+            Place::Ordinary(wanted) => wanted,
         };
-        if in_the_way && !force {
-            return Err(Error::at(path, "exists and is not an empty folder").remedy("name another, or add --force"));
-        }
-        let name = path.file_name().ok_or_else(|| Error::at(path, "is not the name of a file"))?;
-        let mut hidden = std::ffi::OsString::from(".");
-        hidden.push(name);
-        hidden.push(format!(".{}.part", std::process::id()));
-        let temporary = path.with_file_name(hidden);
-        remove_at_signals().map_err(|e| Error::new(format!("signals cannot be waited for: {e}")))?;
-        unfinished().push(temporary.clone());
-        let pending = Pending { wanted: Some(path.to_owned()), temporary: temporary.clone() };
+        sources::protect(path, &wanted, request.sources)?;
         let failed = |e: io::Error| Error::at(path, format_args!("cannot be created: {e}"));
-        let destination = match shape {
-            Shape::Stream => {
-                let file = File::create(&temporary).map_err(failed)?;
-                Destination::Stream(Box::new(BufWriter::with_capacity(1 << 18, file)))
-            }
-            Shape::File => {
-                // Created now, so that a folder that cannot be written to is found before everything is read.
-                File::create(&temporary).map_err(failed)?;
-                Destination::File(temporary)
+        match request.shape {
+            Shape::Stream | Shape::File => {
+                replace::check_file(path, &wanted, request.replace)?;
+                let (temporary, file) = Temporary::file_beside(&wanted).map_err(failed)?;
+                let destination = match request.shape {
+                    Shape::Stream => Destination::Stream(Box::new(BufWriter::with_capacity(BUFFER_BYTES, file))),
+                    _ => Destination::File(temporary.path().to_owned()),
+                };
+                Ok((Pending(End::Renamed { temporary, wanted, replace: request.replace }), destination))
             }
             Shape::Folder | Shape::FilePerProcess => {
-                fs::create_dir(&temporary).map_err(failed)?;
-                Destination::Folder(temporary)
+                replace::check_folder(path, &wanted, request.replace)?;
+                let temporary = Temporary::folder_beside(&wanted).map_err(failed)?;
+                let destination = Destination::Folder(temporary.path().to_owned());
+                Ok((Pending(End::Renamed { temporary, wanted, replace: request.replace }), destination))
             }
-        };
-        Ok((pending, destination))
+        }
     }
 
     /// Gives the complete output its name.
     ///
     /// # Errors
     /// What was buffered cannot be written, or the name cannot be taken.
-    pub fn finish(mut self, mut destination: Destination) -> Result<()> {
+    pub fn finish(self, mut destination: Destination) -> Result<Size> {
         if let Destination::Stream(out) = &mut destination {
             out.flush().map_err(|e| Error::output(&e))?;
         }
         drop(destination);
-        let Some(wanted) = self.wanted.take() else { return Ok(()) };
-        if self.temporary.is_dir() && wanted.is_dir() {
-            remove(&wanted);
+        match self.0 {
+            End::Direct(bytes) => Ok(Size { bytes: bytes.load(Ordering::Relaxed), files: None }),
+            End::Copied(temporary, mut into) => {
+                let file = File::open(temporary.path());
+                let mut file =
+                    file.map_err(|e| Error::at(temporary.path(), format_args!("cannot be read: {e}")))?;
+                let bytes = io::copy(&mut file, &mut into).and_then(|bytes| into.flush().map(|()| bytes));
+                Ok(Size { bytes: bytes.map_err(|e| Error::output(&e))?, files: None })
+            }
+            End::Renamed { temporary, wanted, replace } => take_name(temporary, &wanted, replace),
         }
-        fs::rename(&self.temporary, &wanted)
-            .map_err(|e| Error::at(&wanted, format_args!("cannot be given its name: {e}")))?;
-        unfinished().retain(|path| *path != self.temporary);
-        self.temporary = PathBuf::new();
-        Ok(())
     }
 }
 
-impl Drop for Pending {
-    fn drop(&mut self) {
-        if !self.temporary.as_os_str().is_empty() {
-            remove(&self.temporary);
-            unfinished().retain(|path| *path != self.temporary);
-        }
+/// Writes into what has no name to give.
+fn into_node(request: &Request, node: Node) -> Result<(Pending, Destination)> {
+    let Node { writer, metadata, is_terminal, name } = node;
+    if matches!(request.shape, Shape::Folder | Shape::FilePerProcess) {
+        return Err(Error::new(format!("{name}: this format is a folder of files, which cannot go there"))
+            .remedy("name a folder with -o"));
+    }
+    if request.binary && is_terminal {
+        return Err(Error::new(format!("{name}: this format is not text, and a terminal cannot show it"))
+            .remedy("name a file with -o, or send it into a pipe"));
+    }
+    if let Some(metadata) = metadata {
+        sources::protect_node(&name, &metadata, request.sources)?;
+    }
+    if request.shape == Shape::Stream {
+        let bytes = Arc::new(AtomicU64::new(0));
+        let counted = Counted { writer: BufWriter::with_capacity(BUFFER_BYTES, writer), bytes: bytes.clone() };
+        return Ok((Pending(End::Direct(bytes)), Destination::Stream(Box::new(counted))));
+    }
+    // Written at several places, which no pipe allows: made as a file somewhere else first.
+    let (temporary, _) = Temporary::file_elsewhere()
+        .map_err(|e| Error::at(&std::env::temp_dir(), format_args!("no temporary file can be created: {e}")))?;
+    let destination = Destination::File(temporary.path().to_owned());
+    Ok((Pending(End::Copied(temporary, writer)), destination))
+}
+
+/// Renames what is complete.
+fn take_name(temporary: Temporary, wanted: &Path, replace: Replace) -> Result<Size> {
+    let unnamed = |e: io::Error| Error::at(wanted, format_args!("cannot be given its name: {e}"));
+    if temporary.path().is_dir() {
+        let size = replace::list_files(temporary.path())?;
+        replace::take_folder(temporary, wanted, replace)?;
+        return Ok(size);
+    }
+    let bytes = fs::metadata(temporary.path()).map_err(unnamed)?.len();
+    if let Ok(old) = fs::metadata(wanted) {
+        // Whoever kept others from reading the old file means the new one too. Not every file system knows modes.
+        let _ = fs::set_permissions(temporary.path(), old.permissions());
+    }
+    temporary.rename(wanted).map_err(unnamed)?;
+    Ok(Size { bytes, files: None })
+}
+
+/// Counts the bytes that are written.
+struct Counted<W> {
+    writer: W,
+    bytes: Arc<AtomicU64>,
+}
+
+impl<W: Write> Write for Counted<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.writer.write(bytes)?;
+        self.bytes.fetch_add(written as u64, Ordering::Relaxed);
+        Ok(written)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
     }
 }

@@ -12,6 +12,8 @@ use std::io;
 pub static FLAMEGRAPH: Exporter = Exporter {
     name: "flamegraph",
     extension: "svg",
+    other_endings: &[],
+    binary: false,
     doc: "GPU or CPU time as a flame graph (SVG): process, thread, NVTX ranges, API call, kernel; or functions",
     shape: Shape::Stream,
     need: stacks::need,
@@ -29,6 +31,7 @@ pub static FLAMEGRAPH: Exporter = Exporter {
 fn write(context: &Context, destination: &mut Destination) -> Result<()> {
     let by = By::of(context)?;
     let lines = lines(context)?;
+    context.count(lines.stacks.len() as u64);
     let total_ns: u128 = lines.stacks.values().sum();
     if total_ns == 0 {
         let what = if by == By::Cpu { "no CPU sample is selected" } else { "no GPU work with a duration" };

@@ -15,6 +15,8 @@ use trace_format::tables;
 pub static FOLDED: Exporter = Exporter {
     name: "folded",
     extension: "folded",
+    other_endings: &["collapsed"],
+    binary: false,
     doc: "GPU or CPU time by stack, one line each, for flame graph tools: process;thread;range;call;kernel NANOSECONDS",
     shape: Shape::Stream,
     need: stacks::need,
@@ -88,6 +90,7 @@ impl By {
 
 fn write(context: &Context, destination: &mut Destination) -> Result<()> {
     let lines = lines(context)?;
+    context.count(lines.stacks.len() as u64);
     to_stream(context, destination, |out| {
         let mut stacks = lines.stacks.iter();
         stacks.try_for_each(|(stack, total_ns)| writeln!(out, "{stack} {total_ns}")).map_err(|e| Error::output(&e))

@@ -30,9 +30,13 @@ use crate::analysis::labels::Labels;
 use crate::error::{Error, Result};
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
-use crate::trace::sink::Need;
+use crate::trace::ordered::Chunk;
+use crate::trace::sink::{Need, Note};
 pub use destination::Destination;
 
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use trace_format::schema::TableSpec;
 /// All formats, in the order in which `--help` and `docs/lossy.md` list them.
 pub static EXPORTERS: &[&Exporter] = &[
     &text::CSV,
@@ -82,6 +86,10 @@ pub struct Exporter {
     /// What its files are called, e.g. `csv`; also chooses the format for `-o NAME.csv`. Empty: by `--format` alone.
     pub extension: &'static str,
     /// One line for people.
+    /// Other endings of `-o` that choose it.
+    pub other_endings: &'static [&'static str],
+    /// Whether it is for programs alone, so that a terminal is no place for it.
+    pub binary: bool,
     pub doc: &'static str,
     /// How it lies on disk.
     pub shape: Shape,
@@ -96,6 +104,15 @@ pub struct Exporter {
 }
 
 /// What a format keeps of one table.
+impl Exporter {
+    /// The endings of `-o` that choose this format, that of its files first.
+    pub fn endings(&self) -> impl Iterator<Item = &'static str> {
+        std::iter::once(self.extension)
+            .filter(|ending| !ending.is_empty())
+            .chain(self.other_endings.iter().copied())
+    }
+}
+
 pub struct Keeps {
     /// The table's name in the registry.
     pub table: &'static str,
@@ -163,6 +180,49 @@ pub struct Context<'a> {
     /// What the user asked for beside the format.
     pub options: &'a Options,
 }
+    /// What is said when it is written.
+    pub tally: &'a Tally,
+}
+
+impl Context<'_> {
+    /// Hands out the rows of these tables that take part ([`Frames::in_order`]), and counts them as written.
+    ///
+    /// # Errors
+    /// A part of a file that cannot be read, or what `each` returns.
+    pub fn rows_in_order(
+        &self,
+        tables: &[&'static TableSpec],
+        mut each: impl FnMut(&Chunk) -> Result<()>,
+    ) -> Result<()> {
+        self.frames.in_order(tables, self.filter, |chunk| {
+            self.count(chunk.order.len() as u64);
+            each(chunk)
+        })
+    }
+
+    /// Counts rows as written.
+    pub fn count(&self, rows: u64) {
+        self.tally.rows.fetch_add(rows, Ordering::Relaxed);
+    }
+
+    /// Has something said about the export: what it leaves out, say.
+    pub fn note(&self, code: &'static str, text: String) {
+        self.tally.notes.lock().unwrap_or_else(|e| e.into_inner()).push(Note { code, text });
+    }
+}
+
+/// What an exporter says of its work.
+#[derive(Default, Debug)]
+pub struct Tally {
+    rows: AtomicU64,
+    notes: Mutex<Vec<Note>>,
+}
+
+impl Tally {
+    /// Rows written, and what was remarkable.
+    pub fn into_parts(self) -> (u64, Vec<Note>) {
+        (self.rows.into_inner(), self.notes.into_inner().unwrap_or_else(|e| e.into_inner()))
+    }
 
 /// What the user asked for beside the format.
 #[derive(Clone, Debug, Default)]
@@ -212,9 +272,7 @@ pub fn find(name: &str) -> Result<&'static Exporter> {
 /// The format that files with this name have; `.gz` at its end is passed over.
 pub fn by_file_name(name: &str) -> Option<&'static Exporter> {
     let name = name.strip_suffix(".gz").unwrap_or(name);
-    let matches = |exporter: &&&Exporter| {
-        !exporter.extension.is_empty()
-            && name.strip_suffix(exporter.extension).is_some_and(|rest| rest.ends_with('.'))
-    };
-    EXPORTERS.iter().filter(matches).max_by_key(|exporter| exporter.extension.len()).copied()
+    let endings = EXPORTERS.iter().flat_map(|exporter| exporter.endings().map(|ending| (ending, *exporter)));
+    let matching = endings.filter(|(ending, _)| name.strip_suffix(ending).is_some_and(|rest| rest.ends_with('.')));
+    matching.max_by_key(|(ending, _)| ending.len()).map(|(_, exporter)| exporter)
 }

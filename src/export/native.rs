@@ -23,6 +23,8 @@ use trace_format::write::{TraceWriter, WriteOptions};
 pub static GPUPROF: Exporter = Exporter {
     name: "gpuprof",
     extension: "gpuprof",
+    other_endings: &[],
+    binary: true,
     doc: "gpuprof's own format, one file per process; several processes make a folder",
     shape: Shape::FilePerProcess,
     need: Need::all,
@@ -77,11 +79,17 @@ fn write_process(context: &Context, process: u32, path: &Path) -> Result<()> {
         table.role == Role::Defining && **table != &tables::STRING && **table != &tables::SHAPE
     };
     let defining: Vec<&'static TableSpec> = tables::ALL.iter().filter(defining).copied().collect();
-    frames.in_order(&defining, &everything, |chunk| chunk.iter().try_for_each(|(piece, i)| out.row(piece, i)))?;
+    frames.in_order(&defining, &everything, |chunk| {
+        context.count(chunk.order.len() as u64);
+        chunk.iter().try_for_each(|(piece, i)| out.row(piece, i))
+    })?;
     out.flush()?;
     let rest: Vec<&'static TableSpec> =
         tables::ALL.iter().filter(|table| matches!(table.role, Role::Activity | Role::Meta)).copied().collect();
-    frames.in_order(&rest, &filter, |chunk| chunk.iter().try_for_each(|(piece, i)| out.row(piece, i)))?;
+    frames.in_order(&rest, &filter, |chunk| {
+        context.count(chunk.order.len() as u64);
+        chunk.iter().try_for_each(|(piece, i)| out.row(piece, i))
+    })?;
     out.flush()?;
     out.writer.finish(&json!({"converted_from": known.path.display().to_string()})).map_err(|e| failed(&e))
 }

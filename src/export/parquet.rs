@@ -36,7 +36,9 @@ const OPTIONS: &[(&str, &str)] =
 /// The format.
 pub static PARQUET: Exporter = Exporter {
     name: "parquet",
-    extension: "",
+    extension: "parquet",
+    other_endings: &["pq"],
+    binary: true,
     doc: "a folder with one Parquet file per table: zstd, statistics, sorted by start",
     shape: Shape::Folder,
     need: Need::all,
@@ -61,7 +63,7 @@ fn write_table(context: &Context, path: &Path, table: &'static TableSpec) -> Res
     let mut file = SerializedFileWriter::new(BufWriter::new(file), schema, Arc::new(properties)).map_err(failed)?;
     let mut columns: Vec<ColumnWriter> = layout.columns.iter().map(|c| ColumnWriter::new(c, table)).collect();
     let mut rows = 0;
-    context.frames.in_order(&[table], context.filter, |chunk: &Chunk| {
+    context.rows_in_order(&[table], |chunk: &Chunk| {
         for order in chunk.order.chunks(STEP_ROWS) {
             let runs = Run::of(order);
             columns.par_iter_mut().for_each(|column| column.take(context, chunk, &runs));

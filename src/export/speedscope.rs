@@ -20,6 +20,8 @@ mod spill;
 pub static SPEEDSCOPE: Exporter = Exporter {
     name: "speedscope",
     extension: "speedscope.json",
+    other_endings: &["speedscope"],
+    binary: false,
     doc: "speedscope: GPU time by NVTX range, API call and kernel, and a timeline of every stream and thread",
     shape: Shape::Stream,
     need: stacks::need,
@@ -42,9 +44,7 @@ fn write(context: &Context, destination: &mut Destination) -> Result<()> {
     let sampled = sampled(context, &text, &mut table)?;
     let host = HostStacks::read(context.frames)?;
     let mut profiles = Profiles::new(context.frames, &text, &mut table, &host);
-    context
-        .frames
-        .in_order(TABLES, context.filter, |chunk| chunk.iter().try_for_each(|(piece, i)| profiles.row(piece, i)))?;
+    context.rows_in_order(TABLES, |chunk| chunk.iter().try_for_each(|(piece, i)| profiles.row(piece, i)))?;
     if profiles.is_empty() {
         return Err(Error::nothing("no record with a duration, so there is nothing to show in speedscope")
             .remedy("gpuprof info says what the trace holds"));

@@ -26,6 +26,8 @@ pub static CSV: Exporter = Exporter {
     name: "csv",
     extension: "csv",
     doc: "CSV timeline: one row per activity in order of time, all columns, base units in their names",
+    other_endings: &[],
+    binary: false,
     shape: Shape::Stream,
     need: Need::all,
     options: &[],
@@ -38,6 +40,7 @@ pub static TSV: Exporter = Exporter {
     name: "tsv",
     extension: "tsv",
     doc: "the CSV timeline with tabs between values; tabs and line ends inside of them are written as \\t, \\n, \\r",
+    other_endings: &["tab"],
     keeps: &[],
     write: |context, destination| write_stream(context, destination, &Tsv),
     ..CSV
@@ -48,6 +51,7 @@ pub static JSONL: Exporter = Exporter {
     name: "jsonl",
     extension: "jsonl",
     doc: "the CSV timeline as JSON, one object per line, without what is null",
+    other_endings: &["ndjson"],
     keeps: &[],
     write: |context, destination| write_stream(context, destination, &JsonLines),
     ..CSV

@@ -1,4 +1,5 @@
 //! Text for people and machines from typed tables.
 
 pub mod document;
+pub mod numbers;
 pub mod table;

@@ -7,6 +7,7 @@ mod common;
 mod errors;
 mod export;
 mod info;
+mod outputs;
 mod query;
 mod readme;
 mod report;

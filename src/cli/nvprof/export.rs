@@ -5,9 +5,9 @@ use super::request::Request;
 use crate::analysis::labels::Labels;
 use crate::demangle::Demangling;
 use crate::error::{Error, Result};
-use crate::export::destination::Pending;
+use crate::export::destination::{Pending, Replace, Request as Output};
 use crate::export::nvprof_db::EXPORTER;
-use crate::export::{Context, Options};
+use crate::export::{Context, Options, Tally};
 use crate::report::nvprof::logfile;
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
@@ -59,8 +59,12 @@ pub fn write(request: &Request, pattern: &str, trace: &Path, pid: u32) -> Result
     let filter = Filter::everything().without_nested_calls(&frames)?;
     let options = Options::default();
     let shape = EXPORTER.shape.of_processes(frames.processes.len());
-    let (pending, mut destination) = Pending::open(&path, shape, true)?;
-    let context = Context { frames: &frames, labels: &labels, filter: &filter, options: &options };
+    let sources = [trace.to_owned()];
+    let (replace, binary) = (Replace::Files, EXPORTER.binary);
+    let output = Output { path: &path, shape, binary, replace, sources: &sources };
+    let (pending, mut destination) = Pending::open(&output)?;
+    let tally = Tally::default();
+    let context = Context { frames: &frames, labels: &labels, filter: &filter, options: &options, tally: &tally };
     (EXPORTER.write)(&context, &mut destination)?;
     pending.finish(destination)?;
     Ok(path)

@@ -34,6 +34,8 @@ use trace_format::tables;
 pub static CHROME: Exporter = Exporter {
     name: "chrome",
     extension: "json",
+    other_endings: &[],
+    binary: false,
     doc: "Chrome trace JSON as the PyTorch profiler writes it: Perfetto, chrome://tracing, HTA",
     shape: Shape::Stream,
     need: Need::all,
@@ -109,9 +111,9 @@ fn write_document(context: &Context, output: &mut Output) -> Result<()> {
     })?;
     let mut naming = Naming::new(context.labels, &people);
     let mut writer = Writer::new(context, &mut naming, Placing::new(&people, links), defining)?;
-    context.frames.in_order(super::slices::DRAWN, context.filter, |chunk| writer.chunk(chunk, output))?;
+    context.rows_in_order(super::slices::DRAWN, |chunk| writer.chunk(chunk, output))?;
     writer.rest(output)?;
     writer.stacks(output)?;
-    context.frames.in_order(LISTED, context.filter, |chunk| writer.listed(chunk, output))?;
+    context.rows_in_order(LISTED, |chunk| writer.listed(chunk, output))?;
     writer.finish(output)
 }

@@ -35,6 +35,8 @@ pub const PRODUCT: &str = "gpuprof";
 pub static EXPORTER: Exporter = Exporter {
     name: "sqlite",
     extension: "sqlite",
+    other_endings: &["sqlite3", "db"],
+    binary: true,
     doc: "SQLite in the schema of nsys export (3.13), for nsys's own stats, nsys-ai, nsys2prv and SQL written for nsys",
     shape: Shape::File,
     need: Need::all,
@@ -134,6 +136,7 @@ fn write(context: &Context, destination: &mut Destination) -> Result<()> {
     directives::write(&mut writer)?;
     ranges::write(&mut writer)?;
     drop(writer);
+    context.count(database.inserted());
     database.finish()
 }
 

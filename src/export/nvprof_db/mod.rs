@@ -26,6 +26,8 @@ use trace_format::schema::{Row, TableSpec};
 pub static EXPORTER: Exporter = Exporter {
     name: "nvprof",
     extension: "nvvp",
+    other_endings: &["nvprof"],
+    binary: true,
     doc: "database of nvprof (schema 18), for nvprof -i and the Visual Profiler, one file per process; several processes \
           make a folder",
     shape: Shape::FilePerProcess,
@@ -144,6 +146,7 @@ fn write_process(context: &Context, process: u32, path: &Path) -> Result<()> {
     directives::write(&mut writer)?;
     markers::write(&mut writer)?;
     drop(writer);
+    context.count(database.inserted());
     database.finish()
 }
 

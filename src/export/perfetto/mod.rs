@@ -27,6 +27,8 @@ pub static PERFETTO: Exporter = Exporter {
     name: "perfetto",
     extension: "perfetto-trace",
     doc: "Perfetto trace (protobuf): a track per process, thread, GPU, context and stream, arrows, counters",
+    other_endings: &["pftrace", "perfetto"],
+    binary: true,
     shape: Shape::Stream,
     need: Need::all,
     options: &[
@@ -138,7 +140,7 @@ fn write(context: &Context, destination: &mut Destination) -> Result<()> {
     let mut naming = Naming::new(context.labels, &people);
     behind::writing(destination.stream()?, |behind| {
         let mut writer = Writer::new(context, behind, &mut naming, Placing::new(&people, links), extras)?;
-        context.frames.in_order(super::slices::DRAWN, context.filter, |chunk| writer.chunk(chunk))?;
+        context.rows_in_order(super::slices::DRAWN, |chunk| writer.chunk(chunk))?;
         writer.finish()?;
         writer.stacks()
     })

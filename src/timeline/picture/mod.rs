@@ -15,6 +15,7 @@ mod text;
 
 use crate::analysis::labels::Labels;
 use crate::error::{Error, Result};
+use crate::render::numbers::grouped;
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
 use crate::trace::sink::Need;
@@ -32,6 +33,17 @@ pub enum Format {
     Png,
     /// Characters.
     Text,
+}
+
+impl Format {
+    /// Its name on the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Format::Svg => "svg",
+            Format::Png => "png",
+            Format::Text => "text",
+        }
+    }
 }
 
 /// How a picture looks.
@@ -167,19 +179,6 @@ fn title(frames: &Frames) -> String {
     names.join(", ")
 }
 
-/// A number with its thousands apart.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 /// `text` in at most `most` characters, its middle left out: names of kernels and files differ at both ends.
 fn shorten(text: &str, most: usize, ellipsis: &str) -> String {
     let count = text.chars().count();
@@ -203,7 +202,5 @@ mod tests {
         assert_eq!(shorten("abcdefghijk", 7, "…"), "abcd…jk");
         assert_eq!(shorten("äöüäöüäöü", 4, "…"), "äö…ü");
         assert_eq!(shorten("abc", 1, "…"), "…");
-        assert_eq!(grouped(1_234_567), "1,234,567");
-        assert_eq!(grouped(999), "999");
     }
 }

@@ -6,6 +6,7 @@ use super::layout::{
 use super::rows::{Busy, Class};
 use super::shorten;
 use crate::error::{Error, Result};
+use crate::render::numbers::grouped;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write;
@@ -122,7 +123,7 @@ fn row(picture: &Picture, geometry: &Geometry, line: &Line, (y, height): (usize,
          <text class=\"ft s e\" x=\"{right}\" y=\"{base}\">{share}</text>\n\
          <rect class=\"tr\" x=\"{plot_x}\" y=\"{y}\" width=\"{}\" height=\"{height}\"/>",
         super::axis::duration(busy.busy_ns),
-        super::grouped(busy.records),
+        grouped(busy.records),
         geometry.plot_width
     );
     for ((class, level), path) in paths(picture, busy, line.is_summary, (plot_x, y, height)) {
