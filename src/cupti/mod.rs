@@ -3,6 +3,7 @@
 
 pub mod cbid;
 pub mod codes;
+pub mod columns;
 pub mod environment;
 pub mod operation;
 

@@ -4,10 +4,16 @@
 //! of table `shape`, all others keep their names. Before them stand what identifies a row everywhere: table, name,
 //! process, pid, rank, device name.
 
-use crate::cupti::operation;
+mod label;
+mod spans;
+
+use crate::cupti::codes::{self, Codes};
+use crate::cupti::columns;
 use crate::error::{Error, Result};
 use crate::export::Context;
 use crate::trace::ordered::Piece;
+pub use label::{label, label_column};
+pub use spans::Span;
 use trace_format::columns::Values;
 use trace_format::schema::{ColumnSpec, ColumnType, TableSpec, Unit};
 use trace_format::tables::{self, ShapeRow};
@@ -37,6 +43,10 @@ pub enum Source {
     Cell(usize),
     /// The name that the id in the column with this index stands for.
     Name(usize),
+    /// The word for the code in the column with this index.
+    Word(usize, &'static Codes),
+    /// Whichever of start, duration and end the table itself has not.
+    Span(Span),
     /// This field of the shape that the column with this index refers to.
     Shape(usize, ShapeField),
 }
@@ -140,8 +150,11 @@ impl Layout {
         let id = FlatType::Whole { unsigned: false };
         layout.add("table", text, "", "The table of the registry the row belongs to.", |_| Source::Table);
         layout.add("name", text, "", "Its name for people; kernels demangled.", |_| Source::Label);
-        for time in ["start_ns", "duration_ns", "end_ns"] {
-            layout.add_registry(time);
+        layout.add_registry("start_ns");
+        // In one table a column of zeros would say nothing; among others a moment is a row like all.
+        let with_moments = tables.len() > 1;
+        for (name, doc) in spans::COLUMNS {
+            layout.add(name, id, "ns", doc, |table| spans::source(name, table, with_moments));
         }
         layout.add("process", id, "", "Ordinal of the process among the traces exported together.", |_| {
             Source::Process
@@ -213,7 +226,21 @@ impl Layout {
                 self.add(name, ty, unit_text(spec.unit), spec.doc, |table| {
                     index(table).map_or(Source::None, Source::Cell)
                 });
+                self.add_words(name);
             }
+        }
+    }
+
+    /// Adds the words for a column of kinds. Other codes have columns enough to make them out by.
+    fn add_words(&mut self, column: &str) {
+        if !column.ends_with("kind") {
+            return;
+        }
+        let of = |table: &TableSpec| Some((table.column_index(column)?, columns::coded(table.name, column)?));
+        if let Some((_, (name, _, doc))) = self.tables.iter().find_map(|table| of(table)) {
+            self.add(name, FlatType::Text, "", doc, |table| {
+                of(table).map_or(Source::None, |(index, (_, codes, _))| Source::Word(index, codes))
+            });
         }
     }
 
@@ -289,6 +316,11 @@ pub fn cell<'a>(context: &Context<'a>, piece: &'a Piece, i: usize, source: Sourc
             _ => Cell::Null,
         },
         Source::Cell(column) => stored(piece, column, i),
+        Source::Span(span) => Cell::whole(span.value(piece, i)),
+        Source::Word(column, codes) => match stored(piece, column, i) {
+            Cell::Whole(code) => Cell::text(codes::word(codes, code as u32).unwrap_or_default()),
+            _ => Cell::Null,
+        },
         Source::Name(column) => match stored(piece, column, i) {
             Cell::Whole(id) => Cell::text(context.labels.text(id as u32)),
             _ => Cell::Null,
@@ -365,35 +397,5 @@ pub fn stored(piece: &Piece, column: usize, i: usize) -> Cell<'_> {
         Values::F64(v) => Cell::Real(v[i]),
         Values::Bool(v) => Cell::Bool(v[i]),
         Values::Bytes(v) => Cell::Bytes(v.get(i)),
-    }
-}
-
-/// The column that the label of a row depends on; `None`: all rows of the table have the same.
-pub fn label_column(table: &TableSpec) -> Option<&'static str> {
-    match table.name {
-        "kernel" => Some("shape_id"),
-        "memcpy" | "openmp" => Some("kind"),
-        "memset" => None,
-        "note" => Some("text_id"),
-        "sample" => Some("metric_id"),
-        _ => Some("name_id"),
-    }
-}
-
-/// What people call row `i`; empty where there is no word for it.
-pub fn label<'a>(context: &Context<'a>, piece: &Piece, i: usize) -> &'a str {
-    let labels = context.labels;
-    let column = label_column(piece.table()).and_then(|name| piece.table().column_index(name));
-    let number = column.and_then(|column| match stored(piece, column, i) {
-        Cell::Whole(value) => u32::try_from(value).ok(),
-        _ => None,
-    });
-    match piece.table().name {
-        "kernel" => labels.kernel(number.unwrap_or(u32::MAX)),
-        "api" => labels.api(number.unwrap_or(0)),
-        "memcpy" => operation::memcpy_name(number.unwrap_or(0)),
-        "memset" => operation::MEMSET,
-        "openmp" => operation::openmp_name(number.unwrap_or(0)),
-        _ => labels.text(number.unwrap_or(0)),
     }
 }

@@ -10,7 +10,7 @@ use super::flat::Layout;
 use super::keeps_all as all;
 use super::{Columns, Context, Destination, EVERYTHING, Exporter, Keeps, Shape};
 use crate::error::{Error, Result};
-use crate::trace::ordered::Chunk;
+use crate::trace::ordered::{Chunk, Piece};
 use crate::trace::sink::Need;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -18,6 +18,7 @@ use format::{Csv, Format, JsonLines, Tsv};
 use plan::Plan;
 use rayon::prelude::*;
 use std::io::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
 use trace_format::schema::{Role, TableSpec};
 use trace_format::tables;
 
@@ -25,12 +26,12 @@ use trace_format::tables;
 pub static CSV: Exporter = Exporter {
     name: "csv",
     extension: "csv",
-    doc: "CSV timeline: one row per activity in order of time, all columns, base units in their names",
     other_endings: &[],
     binary: false,
+    doc: "CSV timeline: one row per activity in order of time, all columns, base units in their names",
     shape: Shape::Stream,
     need: Need::all,
-    options: &[],
+    options: &[UNTIMED],
     keeps: KEEPS,
     write: |context, destination| write_stream(context, destination, &Csv(b',')),
 };
@@ -39,8 +40,8 @@ pub static CSV: Exporter = Exporter {
 pub static TSV: Exporter = Exporter {
     name: "tsv",
     extension: "tsv",
-    doc: "the CSV timeline with tabs between values; tabs and line ends inside of them are written as \\t, \\n, \\r",
     other_endings: &["tab"],
+    doc: "the CSV timeline with tabs between values; tabs and line ends inside of them are written as \\t, \\n, \\r",
     keeps: &[],
     write: |context, destination| write_stream(context, destination, &Tsv),
     ..CSV
@@ -50,12 +51,17 @@ pub static TSV: Exporter = Exporter {
 pub static JSONL: Exporter = Exporter {
     name: "jsonl",
     extension: "jsonl",
-    doc: "the CSV timeline as JSON, one object per line, without what is null",
     other_endings: &["ndjson"],
+    doc: "the CSV timeline as JSON, one object per line, without what is null",
     keeps: &[],
     write: |context, destination| write_stream(context, destination, &JsonLines),
     ..CSV
 };
+
+/// Rows without a start leave holes in the columns of times, and whoever reads whole numbers with holes as floating-point
+/// numbers, pandas for one, is then off by up to 128 ns everywhere.
+const UNTIMED: (&str, &str) =
+    ("untimed", "yes: rows that have no start too, at the end: external ids, launch stacks, remarks (default: no)");
 
 /// One CSV file per table.
 pub static CSV_TABLES: Exporter = Exporter {
@@ -63,6 +69,7 @@ pub static CSV_TABLES: Exporter = Exporter {
     extension: "",
     doc: "a folder with one CSV file per table, each in order of time, and a manifest",
     shape: Shape::Folder,
+    options: &[],
     keeps: EVERYTHING,
     write: write_folder,
     ..CSV
@@ -86,14 +93,14 @@ const KEEPS: &[Keeps] = &[
     all("memory"),
     all("uvm"),
     all("event"),
-    all("external"),
+    Keeps { table: "external", columns: Columns::All, note: "with `--option untimed=yes`" },
     all("jit"),
     all("openacc"),
     all("openmp"),
     all("range"),
-    all("loss"),
+    Keeps { table: "loss", columns: Columns::All, note: "those without a time with `--option untimed=yes`" },
     all("capture"),
-    all("note"),
+    Keeps { table: "note", columns: Columns::All, note: "those without a time with `--option untimed=yes`" },
     all("sample"),
 ];
 
@@ -111,17 +118,43 @@ fn is_remark(table: &TableSpec) -> bool {
 }
 
 fn write_stream(context: &Context, destination: &mut Destination, format: &impl Format) -> Result<()> {
-    let mut layout = Layout::of(&timeline_tables());
+    let with_untimed = context.options.flag(UNTIMED.0, false)?;
+    let (tables, untimed): (Vec<_>, Vec<_>) =
+        timeline_tables().into_iter().partition(|table| with_untimed || table.column_index("start_ns").is_some());
+    let mut layout = Layout::of(&tables);
     if let Some(columns) = &context.options.columns {
         layout.choose(columns)?;
     }
     let mut out = destination.stream()?;
-    let gzip = context.options.gzip;
-    if gzip {
-        write_rows(context, &layout, format, &mut GzMembers(&mut out))
+    let rows = Rows { layout: &layout, with_untimed };
+    let left_out = if context.options.gzip {
+        write_rows(context, &rows, format, &mut GzMembers(&mut out))?
     } else {
-        write_rows(context, &layout, format, &mut out)
+        write_rows(context, &rows, format, &mut out)?
+    };
+    say_what_is_left_out(context, &untimed, left_out);
+    Ok(())
+}
+
+/// Says how many rows have no start and are not written: `left_out` of the tables written, all of `untimed`.
+fn say_what_is_left_out(context: &Context, untimed: &[&'static TableSpec], left_out: u64) {
+    let others = untimed.iter().map(|table| (table.name, context.frames.rows(table)));
+    let others: Vec<(&str, u64)> = others.filter(|(_, rows)| *rows > 0).collect();
+    let total = left_out + others.iter().map(|(_, rows)| rows).sum::<u64>();
+    if total > 0 {
+        let mut names: Vec<&str> = others.iter().map(|(name, _)| *name).collect();
+        names.extend((left_out > 0).then_some("event, loss or note"));
+        let rows = if total == 1 { "row has" } else { "rows have" };
+        let what = format!("{total} {rows} no start and no place on a timeline ({})", names.join(", "));
+        context.note("untimed-rows", format!("{what}; --option untimed=yes writes them too"));
     }
+}
+
+/// The rows of a stream or file.
+struct Rows<'a> {
+    layout: &'a Layout,
+    /// Whether those without a start take part.
+    with_untimed: bool,
 }
 
 /// Writes every piece it gets as a gzip member of its own: readers take them as one file.
@@ -139,13 +172,10 @@ impl<W: Write> Write for GzMembers<W> {
     }
 }
 
-/// Writes the rows of all tables of the layout, below their heading.
-fn write_rows(
-    context: &Context,
-    layout: &Layout,
-    format: &impl Format,
-    out: &mut (impl Write + Send),
-) -> Result<()> {
+/// Writes the rows of all tables of the layout, below their heading; returns how many were left out.
+fn write_rows(context: &Context, rows: &Rows, format: &impl Format, out: &mut (impl Write + Send)) -> Result<u64> {
+    let layout = rows.layout;
+    let left_out = AtomicU64::new(0);
     let failed = |e: std::io::Error| Error::output(&e);
     let mut heading = Vec::new();
     format.heading(layout, &mut heading);
@@ -161,12 +191,19 @@ fn write_rows(
         let parts: Vec<&[(u32, u32)]> = chunk.order.chunks(ROWS_AT_ONCE).collect();
         filling.resize_with(parts.len().max(filling.len()), Vec::new);
         let fill = || {
-            filling.par_iter_mut().zip(&parts).for_each(|(buffer, rows)| {
+            filling.par_iter_mut().zip(&parts).for_each(|(buffer, part)| {
                 buffer.clear();
-                for &at in *rows {
+                let mut untimed = 0;
+                for &at in *part {
                     let (piece, i) = chunk.row(at);
-                    plan.row(context, layout, piece, i, buffer);
+                    if rows.with_untimed || has_start(piece, i) {
+                        plan.row(context, layout, piece, i, buffer);
+                    } else {
+                        untimed += 1;
+                    }
                 }
+                left_out.fetch_add(untimed, Ordering::Relaxed);
+                context.count(part.len() as u64 - untimed);
             });
         };
         let write = || ready[..ready_parts].iter().try_for_each(|buffer| out.write_all(buffer));
@@ -176,7 +213,12 @@ fn write_rows(
         ready_parts = parts.len();
         Ok(())
     })?;
-    ready[..ready_parts].iter().try_for_each(|buffer| out.write_all(buffer)).map_err(failed)
+    ready[..ready_parts].iter().try_for_each(|buffer| out.write_all(buffer)).map_err(failed)?;
+    Ok(left_out.into_inner())
+}
+
+fn has_start(piece: &Piece, i: usize) -> bool {
+    piece.table().column_index("start_ns").is_some_and(|start| !piece.rows.columns[start].is_null(i))
 }
 
 fn write_folder(context: &Context, destination: &mut Destination) -> Result<()> {
@@ -185,7 +227,7 @@ fn write_folder(context: &Context, destination: &mut Destination) -> Result<()> 
         let file =
             std::fs::File::create(path).map_err(|e| Error::at(path, format_args!("cannot be created: {e}")))?;
         let mut out = std::io::BufWriter::with_capacity(1 << 18, file);
-        write_rows(context, &layout, &Csv(b','), &mut out)?;
+        write_rows(context, &Rows { layout: &layout, with_untimed: true }, &Csv(b','), &mut out)?;
         out.flush().map_err(|e| Error::at(path, format_args!("cannot be written: {e}")))
     })
 }

@@ -13,6 +13,7 @@ use crate::export::folder::{MANIFEST, Manifest, ManifestProcess};
 use crate::trace::sink::{Need, ProcessInfo, ProcessIx, Sink};
 use std::collections::BTreeMap;
 use std::path::Path;
+use trace_format::columns::{Batch, Column, Values};
 use trace_format::schema::TableSpec;
 use trace_format::tables::{self, DeviceRow, ThreadRow};
 
@@ -105,6 +106,24 @@ impl Importer for Folder {
 pub fn manifest_in(folder: &Path) -> Option<std::path::PathBuf> {
     let path = folder.join(MANIFEST);
     path.is_file().then_some(path)
+}
+
+/// A mark has no end in our tables, while flat records say that it ends when it begins.
+fn forget_ends_of_marks(batch: &mut Batch) {
+    const MARK: u32 = 2;
+    let (Some(style), Some(end)) = (batch.table.column_index("style"), batch.table.column_index("end_ns")) else {
+        return;
+    };
+    let Values::U32(styles) = &batch.columns[style].values else { return };
+    let marks: Vec<usize> = (0..batch.rows).filter(|&i| styles[i] == MARK).collect();
+    if marks.is_empty() {
+        return;
+    }
+    let Column { values: Values::I64(ends), validity } = &mut batch.columns[end] else { return };
+    let validity = validity.get_or_insert_with(|| vec![true; ends.len()]);
+    for i in marks {
+        (ends[i], validity[i]) = (0, false);
+    }
 }
 
 /// Processes met so far by their ordinals in the export, and names of devices and threads beside their rows.

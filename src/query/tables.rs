@@ -3,6 +3,7 @@
 use super::names::Naming;
 use super::source::{Source, SourceColumn, Trace, Type};
 use crate::cupti::codes::{self, Codes};
+use crate::cupti::columns::coded;
 use crate::error::{Error, Result};
 use polars::prelude::*;
 use std::sync::LazyLock;
@@ -15,25 +16,6 @@ pub static TABLES: LazyLock<Vec<TableSource>> =
 
 /// One table of the format.
 pub struct TableSource(pub &'static TableSpec);
-
-/// `range.style`.
-static RANGE_STYLE: &Codes =
-    &[(0, "push/pop"), (1, "start/end"), (2, "mark"), (3, "operator"), (4, "annotation"), (5, "Python function")];
-
-/// `api.domain`.
-static API_DOMAIN: &Codes = &[(0, "runtime"), (1, "driver")];
-
-/// `loss.cause`.
-static LOSS_CAUSE: &Codes = &[
-    (1, "queue full"),
-    (2, "CUPTI dropped them"),
-    (3, "unknown record kind"),
-    (4, "names full"),
-    (5, "disk full"),
-    (6, "size limit"),
-    (7, "CUPTI taken over"),
-    (8, "flush deadline missed"),
-];
 
 /// How a text column is made from the id or code beside it.
 #[derive(Clone, Copy)]
@@ -53,7 +35,6 @@ struct Derived {
 /// The text columns that `column` of `table` brings.
 fn derived(table: &TableSpec, column: &ColumnSpec) -> Vec<Derived> {
     let named = |name, naming, doc| vec![Derived { name, words: Words::Named(naming), doc }];
-    let coded = |name, codes, doc| vec![Derived { name, words: Words::Coded(codes), doc }];
     match (table.name, column.name) {
         // A shape is named by what makes it a kernel; the names that it may have been stored with are ids.
         ("shape", "id") | (_, "shape_id") => vec![
@@ -74,25 +55,11 @@ fn derived(table: &TableSpec, column: &ColumnSpec) -> Vec<Derived> {
         (_, "file_id") => named("file", Naming::Text, "Text of `file_id`."),
         (_, "function_id") => named("function", Naming::Text, "Text of `function_id`."),
         (_, "variable_id") => named("variable", Naming::Text, "Text of `variable_id`."),
-        ("memcpy", "kind") => coded("kind_name", codes::MEMCPY_KIND, "Direction in a word, e.g. `HtoD`."),
-        (_, "src_kind") => coded("src_kind_name", codes::MEMORY_KIND, "Kind of the source memory, e.g. `pinned`."),
-        (_, "dst_kind") => coded("dst_kind_name", codes::MEMORY_KIND, "Kind of the destination memory."),
-        (_, "mem_kind") => coded("mem_kind_name", codes::MEMORY_KIND, "Kind of memory, e.g. `device`."),
-        ("sync", "kind") => coded("kind_name", codes::SYNC_TYPE, "What was waited for, e.g. `stream`."),
-        ("overhead", "kind") => coded("kind_name", codes::OVERHEAD_KIND, "What took the time."),
-        ("uvm", "kind") => coded("kind_name", codes::UVM_COUNTER_KIND, "What was counted."),
-        ("memory", "operation") => coded("operation_name", codes::MEMORY_OPERATION, "What was done."),
-        ("openacc", "kind") => coded("kind_name", codes::OPENACC_EVENT_KIND, "What the region is."),
-        ("openacc", "parent_construct") => {
-            coded("parent_construct_name", codes::OPENACC_CONSTRUCT_KIND, "The enclosing construct.")
+        (table, column) => {
+            let words =
+                coded(table, column).map(|(name, codes, doc)| Derived { name, words: Words::Coded(codes), doc });
+            words.into_iter().collect()
         }
-        ("openmp", "kind") => coded("kind_name", codes::OPENMP_EVENT_KIND, "What the region is."),
-        ("external", "external_kind") => coded("external_kind_name", codes::EXTERNAL_KIND, "Whose id it is."),
-        ("range", "style") => coded("style_name", RANGE_STYLE, "Style in a word."),
-        ("api", "domain") => coded("domain_name", API_DOMAIN, "Runtime or driver API."),
-        ("stream", "flag") => coded("flag_name", codes::STREAM_FLAG, "Flag in a word."),
-        ("loss", "cause") => coded("cause_name", LOSS_CAUSE, "Cause in words."),
-        _ => Vec::new(),
     }
 }
 
@@ -246,13 +213,6 @@ mod tests {
             for column in table.0.columns.iter().filter(|c| matches!(c.unit, Unit::Name | Unit::Shape)) {
                 assert!(!derived(table.0, column).is_empty(), "{}.{}", table.0.name, column.name);
             }
-        }
-    }
-
-    #[test]
-    fn codes_are_sorted_so_that_words_are_found() {
-        for codes in [RANGE_STYLE, API_DOMAIN, LOSS_CAUSE] {
-            assert!(codes.is_sorted_by_key(|&(value, _)| value));
         }
     }
 }

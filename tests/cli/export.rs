@@ -317,3 +317,84 @@ fn the_page_about_what_formats_keep_is_as_the_exporters_say() {
     let stored = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(stored == page, "docs/lossy.md is stale: run this test with GPUPROF_BLESS=1");
 }
+
+/// A trace with every shape of time: a kernel, one without valid times, a range, a mark, a remark without a time, an
+/// external id.
+fn with_all_times() -> Vec<u8> {
+    let mut story = Story::sample(3).with_ranges();
+    story.kernels[0].end = story.kernels[0].start - 1;
+    native(&story)
+}
+
+#[test]
+fn every_row_with_a_time_has_its_duration_and_its_end_in_every_tabular_format() {
+    let folder = TempFolder::new("export-spans");
+    let trace = folder.argument("trace.gpuprof", &with_all_times());
+    let rows = read_csv(&gpuprof(&["export", "-F", "csv", &trace, "-o", "-"]).stdout);
+    let number = |row: &BTreeMap<String, String>, name: &str| row[name].parse::<i64>().ok();
+    let (mut kernels, mut ranges) = (0, 0);
+    for row in &rows {
+        let start = number(row, "start_ns").expect("no row without a start");
+        let (duration, end) = (number(row, "duration_ns"), number(row, "end_ns"));
+        assert_eq!(duration.map(|duration| start + duration), end, "{row:?}");
+        kernels += usize::from(row["table"] == "kernel" && end.is_some());
+        ranges += usize::from(row["table"] == "range" && end.is_some());
+    }
+    assert!(kernels >= 2 && ranges >= 1, "{kernels} kernels, {ranges} ranges");
+    for format in ["csv-tables", "parquet", "arrow"] {
+        let out = folder.path().join(format);
+        gpuprof(&["export", "-q", "-F", format, &trace, "-o", out.to_str().unwrap()]);
+        let again = read_csv(&gpuprof(&["export", "-F", "csv", out.to_str().unwrap(), "-o", "-"]).stdout);
+        assert_eq!(again.len(), rows.len(), "{format}");
+        for (row, again) in rows.iter().zip(&again) {
+            let times = |row: &BTreeMap<String, String>| {
+                ["table", "name", "start_ns", "duration_ns", "end_ns"].map(|name| row[name].clone())
+            };
+            assert_eq!(times(row), times(again), "{format}");
+        }
+    }
+    let kernels = std::fs::read_to_string(folder.path().join("csv-tables/kernel.csv")).expect("the table");
+    assert!(kernels.starts_with("table,name,start_ns,duration_ns,end_ns,"), "{kernels:.100}");
+    let ranges = read_csv(&std::fs::read_to_string(folder.path().join("csv-tables/range.csv")).expect("the table"));
+    assert!(ranges.iter().any(|row| !row["duration_ns"].is_empty()));
+    let file = std::fs::read(folder.path().join("parquet/kernel.parquet")).expect("the table");
+    assert!(file.windows(6).any(|bytes| bytes == b"end_ns"));
+}
+
+#[test]
+fn kinds_are_words_too() {
+    let folder = TempFolder::new("export-words");
+    let trace = folder.argument("trace.gpuprof", &native(&Story::sample(200)));
+    let rows = read_csv(&gpuprof(&["export", "-F", "csv", &trace, "-o", "-"]).stdout);
+    let copies: Vec<_> = rows.iter().filter(|row| row["table"] == "memcpy").collect();
+    assert!(!copies.is_empty());
+    for copy in copies {
+        let direction = match copy["kind"].as_str() {
+            "1" => "HtoD",
+            "2" => "DtoH",
+            "8" => "DtoD",
+            other => panic!("kind {other}"),
+        };
+        assert_eq!(copy["kind_name"], direction);
+        assert!(!copy["src_kind_name"].is_empty() && !copy["dst_kind_name"].is_empty());
+    }
+}
+
+#[test]
+fn rows_without_a_start_are_left_out_of_a_timeline_with_a_word() {
+    let folder = TempFolder::new("export-untimed");
+    // Two rows are known to be lost, and nobody knows when.
+    let story = Story { losses: vec![(2, 1)], ..Story::sample(50) };
+    let trace = folder.argument("trace.gpuprof", &native(&story));
+    let default = gpuprof(&["export", "-F", "csv", &trace, "-o", "-"]);
+    let rows = read_csv(&default.stdout);
+    assert!(rows.iter().all(|row| !row["start_ns"].is_empty()));
+    assert!(default.stderr.contains("1 row has no start"), "{}", default.stderr);
+    assert!(default.stderr.contains("--option untimed=yes"), "{}", default.stderr);
+    let all = gpuprof(&["export", "-F", "csv", &trace, "-o", "-", "--option", "untimed=yes"]);
+    assert_eq!(read_csv(&all.stdout).len(), rows.len() + 1);
+    assert!(!all.stderr.contains("no start"), "{}", all.stderr);
+    let json = gpuprof(&["export", "-F", "jsonl", &trace, "-o", "-"]).stdout;
+    assert_eq!(json.lines().count(), rows.len());
+    assert!(json.lines().all(|line| line.contains("\"start_ns\":")));
+}

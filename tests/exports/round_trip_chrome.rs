@@ -27,7 +27,7 @@ fn report(path: &Path, options: &[&str]) -> (String, i32) {
 
 /// Every row with every column, as text.
 fn rows(path: &Path) -> String {
-    gpuprof(&["export", "-q", "-F", "jsonl", text(path), "-o", "-"]).stdout
+    gpuprof(&["export", "-q", "-F", "jsonl", "--option", "untimed=yes", text(path), "-o", "-"]).stdout
 }
 
 fn assert_same(before: &str, after: &str, what: &str) {

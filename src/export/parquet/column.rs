@@ -80,6 +80,8 @@ impl ColumnWriter {
         };
         let is_dictionary = match source {
             Source::Cell(index) => table.columns[index].encoding == Encoding::Dictionary,
+            // Times hardly ever repeat.
+            Source::Span(_) => false,
             _ => true,
         };
         ColumnWriter { source, is_optional: schema::is_optional(column, table), is_dictionary, values }
@@ -120,6 +122,7 @@ impl ColumnWriter {
                 (ColumnValues::Text(into, texts), _) => texts.take(context, piece, rows, source, into),
                 (ColumnValues::Signed(into, known), _) => match source {
                     Source::Shape(column, field) => known.take(context, piece, rows, (column, field), into),
+                    Source::Span(span) => rows.for_each(|row| into.push(span.value(piece, row))),
                     _ => into.extend_same(whole(&flat::of_process(context, piece.process, source)), rows.len()),
                 },
                 // Types that only stored columns have; another one than this stands in the file nowhere.
@@ -243,16 +246,20 @@ const DENSE: usize = 1 << 22;
 impl Texts {
     fn new(source: Source, table: &TableSpec) -> Texts {
         let key = match source {
-            Source::Name(column) | Source::Shape(column, _) => Key::Id(column),
+            Source::Name(column) | Source::Shape(column, _) | Source::Word(column, _) => Key::Id(column),
             Source::DeviceName(column) | Source::ThreadName(column) => Key::IdOfProcess(column),
             Source::Cell(column) => Key::Bytes(column),
             Source::Label => {
                 let column = flat::label_column(table).and_then(|name| table.column_index(name));
                 column.map_or(Key::Process, Key::Id)
             }
-            Source::None | Source::Table | Source::Process | Source::Pid | Source::Rank | Source::Clock => {
-                Key::Process
-            }
+            Source::None
+            | Source::Table
+            | Source::Process
+            | Source::Pid
+            | Source::Rank
+            | Source::Clock
+            | Source::Span(_) => Key::Process,
         };
         Texts { key, pool: Pool::default(), dense: Vec::new(), sparse: HashMap::default() }
     }

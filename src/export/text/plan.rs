@@ -4,7 +4,7 @@
 use super::format::{Format, put};
 use crate::export::Context;
 use crate::export::digits::{signed, unsigned};
-use crate::export::flat::{self, Cell, Layout, ShapeField, Source};
+use crate::export::flat::{self, Cell, Layout, ShapeField, Source, Span};
 use crate::trace::ordered::Piece;
 use hashbrown::HashMap;
 use trace_format::columns::Values;
@@ -17,6 +17,8 @@ enum Step {
     Nothing(Vec<u8>),
     /// A stored number, the commonest case.
     Number(usize),
+    /// A time that follows from others.
+    Span(Span),
     /// What is the same in all rows of a process, by its ordinal.
     OfProcess(Vec<Vec<u8>>),
     /// What depends on the process and the number in this column.
@@ -79,6 +81,10 @@ impl<'a, F: Format> Plan<'a, F> {
                 Source::Cell(column) if !matches!(table.columns[column].ty, ColumnType::Bytes) => {
                     at += 1;
                     Step::Number(column)
+                }
+                Source::Span(span) => {
+                    at += 1;
+                    Step::Span(span)
                 }
                 other => {
                     at += 1;
@@ -180,6 +186,15 @@ impl<'a, F: Format> Plan<'a, F> {
                         Values::F64(v) => put(self.format, out, &Cell::Real(v[i])),
                         Values::Bool(v) => put(self.format, out, &Cell::Bool(v[i])),
                         Values::Bytes(v) => put(self.format, out, &Cell::Bytes(v.get(i))),
+                    }
+                }
+                Step::Span(span) => {
+                    let value = span.value(piece, i);
+                    if value.is_some() || self.format.writes_nulls() {
+                        self.format.begin(out, first, self.names[*at]);
+                    }
+                    if let Some(value) = value {
+                        signed(out, value);
                     }
                 }
                 Step::OfProcess(texts) => {

@@ -71,7 +71,8 @@ impl Open {
                 Column { values, validity }
             })
             .collect();
-        let batch = Batch { table: self.table, rows: self.rows, columns };
+        let mut batch = Batch { table: self.table, rows: self.rows, columns };
+        super::forget_ends_of_marks(&mut batch);
         self.clear();
         batch
     }

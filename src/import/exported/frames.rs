@@ -145,7 +145,9 @@ fn to_batch(table: &'static TableSpec, frame: &DataFrame, sink: &mut Sink) -> Po
         };
         columns.push(if spec.nullable { column } else { Values_ { validity: None, ..column } });
     }
-    Ok(Batch { table, rows, columns })
+    let mut batch = Batch { table, rows, columns };
+    super::forget_ends_of_marks(&mut batch);
+    Ok(batch)
 }
 
 fn shapes(frame: &DataFrame, sink: &mut Sink) -> Vec<Option<u32>> {
