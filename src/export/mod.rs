@@ -7,6 +7,7 @@
 pub mod arrow;
 mod behind;
 pub mod chrome;
+mod contexts;
 pub mod database;
 pub mod destination;
 pub mod digits;
@@ -29,14 +30,14 @@ pub mod texts;
 use crate::analysis::labels::Labels;
 use crate::error::{Error, Result};
 use crate::trace::frames::Frames;
-use crate::trace::select::Filter;
 use crate::trace::ordered::Chunk;
+use crate::trace::select::Filter;
 use crate::trace::sink::{Need, Note};
 pub use destination::Destination;
-
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use trace_format::schema::TableSpec;
+
 /// All formats, in the order in which `--help` and `docs/lossy.md` list them.
 pub static EXPORTERS: &[&Exporter] = &[
     &text::CSV,
@@ -85,11 +86,11 @@ pub struct Exporter {
     pub name: &'static str,
     /// What its files are called, e.g. `csv`; also chooses the format for `-o NAME.csv`. Empty: by `--format` alone.
     pub extension: &'static str,
-    /// One line for people.
     /// Other endings of `-o` that choose it.
     pub other_endings: &'static [&'static str],
     /// Whether it is for programs alone, so that a terminal is no place for it.
     pub binary: bool,
+    /// One line for people.
     pub doc: &'static str,
     /// How it lies on disk.
     pub shape: Shape,
@@ -103,7 +104,6 @@ pub struct Exporter {
     pub write: fn(&Context, &mut Destination) -> Result<()>,
 }
 
-/// What a format keeps of one table.
 impl Exporter {
     /// The endings of `-o` that choose this format, that of its files first.
     pub fn endings(&self) -> impl Iterator<Item = &'static str> {
@@ -113,6 +113,7 @@ impl Exporter {
     }
 }
 
+/// What a format keeps of one table.
 pub struct Keeps {
     /// The table's name in the registry.
     pub table: &'static str,
@@ -179,7 +180,6 @@ pub struct Context<'a> {
     pub filter: &'a Filter,
     /// What the user asked for beside the format.
     pub options: &'a Options,
-}
     /// What is said when it is written.
     pub tally: &'a Tally,
 }
@@ -223,6 +223,7 @@ impl Tally {
     pub fn into_parts(self) -> (u64, Vec<Note>) {
         (self.rows.into_inner(), self.notes.into_inner().unwrap_or_else(|e| e.into_inner()))
     }
+}
 
 /// What the user asked for beside the format.
 #[derive(Clone, Debug, Default)]

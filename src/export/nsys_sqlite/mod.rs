@@ -14,6 +14,7 @@ mod records;
 mod schema;
 mod target;
 
+use super::contexts::ContextDevices;
 use super::database::{Database, Rows};
 use super::texts::Texts;
 use super::{Columns, Context, Destination, Exporter, Keeps, Shape};
@@ -21,7 +22,6 @@ use crate::error::Result;
 use crate::trace::select::Filter;
 use crate::trace::sink::Need;
 use clock::Clock;
-use hashbrown::HashMap;
 use ids::Ids;
 use trace_format::columns;
 use trace_format::schema::{Row, TableSpec};
@@ -112,8 +112,8 @@ struct Writer<'a> {
     strings: Texts<'a>,
     ids: Ids,
     clock: Clock,
-    /// Devices by process and context, for records that name a context only.
-    devices: HashMap<(u32, u32), u32>,
+    /// For records that name a context only.
+    devices: ContextDevices,
 }
 
 fn write(context: &Context, destination: &mut Destination) -> Result<()> {
@@ -128,7 +128,7 @@ fn write(context: &Context, destination: &mut Destination) -> Result<()> {
         strings: Texts::new(&context.frames.names, texts),
         ids: Ids::new(context.frames),
         clock: Clock::new(context.frames)?,
-        devices: HashMap::new(),
+        devices: ContextDevices::read(context.frames)?,
     };
     target::write(&mut writer)?;
     activity::write(&mut writer)?;
@@ -171,17 +171,7 @@ impl Writer<'_> {
 
     /// The device of a context: where no record says, the only one that the process's contexts are on, else 0.
     fn device(&self, process: u32, context: Option<u32>) -> u32 {
-        if let Some(device) = context.and_then(|context| self.devices.get(&(process, context))) {
-            return *device;
-        }
-        let mut of_process = self.devices.iter().filter(|((p, _), _)| *p == process).map(|(_, device)| *device);
-        let first = of_process.next().unwrap_or(0);
-        if of_process.all(|device| device == first) { first } else { 0 }
-    }
-
-    /// Whether there are rows of a table at all.
-    fn has(&self, table: &TableSpec) -> bool {
-        self.context.frames.rows(table) > 0
+        self.devices.of(process, context)
     }
 }
 

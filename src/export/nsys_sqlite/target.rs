@@ -6,13 +6,12 @@ use crate::error::Result;
 use crate::export::database::{Rows, Value};
 use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;
-use trace_format::tables::{self, ContextRow, DeviceRow, StreamRow, ThreadRow};
+use trace_format::tables::{ContextRow, DeviceRow, StreamRow, ThreadRow};
 
 pub(super) fn write(writer: &mut Writer) -> Result<()> {
     about(writer)?;
     processes(writer)?;
-    let contexts = contexts(writer)?;
-    devices_of_contexts(writer, &contexts)?;
+    contexts(writer)?;
     devices(writer)?;
     streams(writer)?;
     threads(writer)
@@ -72,8 +71,8 @@ fn processes(writer: &mut Writer) -> Result<()> {
     Ok(())
 }
 
-/// Writes contexts; returns those that are defined. A definition is repeated in native files, the last knows most.
-fn contexts(writer: &mut Writer) -> Result<BTreeMap<(u32, u32), ContextRow>> {
+/// Writes contexts. A definition is repeated in native files, the last knows most.
+fn contexts(writer: &mut Writer) -> Result<()> {
     let mut found = BTreeMap::new();
     writer.each_defined(|_, process, row: ContextRow| {
         found.insert((process, row.context), row);
@@ -104,42 +103,6 @@ fn contexts(writer: &mut Writer) -> Result<BTreeMap<(u32, u32), ContextRow>> {
             row.parent_context.into(),
             u32::from(row.parent_context.is_some()).into(),
         ])?;
-    }
-    Ok(found)
-}
-
-/// Learns which device each context is on, from the records of its work where nothing defines it.
-fn devices_of_contexts(writer: &mut Writer, contexts: &BTreeMap<(u32, u32), ContextRow>) -> Result<()> {
-    writer.devices = contexts.iter().map(|(&key, row)| (key, row.device)).collect();
-    if !writer.has(&tables::SYNC) && !writer.has(&tables::EVENT) {
-        return Ok(());
-    }
-    let (frames, filter) = (writer.context.frames, writer.context.filter);
-    for table in [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET] {
-        let found = frames.fold(
-            table,
-            &["context", "device"],
-            filter,
-            HashMap::new,
-            |found: &mut HashMap<(u32, u32), u32>, batch| {
-                let (context, device) = (batch.u32("context"), batch.u32("device"));
-                batch.for_each_row(|i| {
-                    if let (Some(context), Some(device)) = (context.get(i), device.get(i)) {
-                        let known = found.entry((batch.process, context)).or_insert(device);
-                        *known = device.min(*known);
-                    }
-                });
-            },
-            |all, more| {
-                for (key, device) in more {
-                    let known = all.entry(key).or_insert(device);
-                    *known = device.min(*known);
-                }
-            },
-        )?;
-        for (key, device) in found {
-            writer.devices.entry(key).or_insert(device);
-        }
     }
     Ok(())
 }

@@ -2,8 +2,8 @@
 
 use super::{CONTEXT, PROCESS, STREAM, THREAD, Writer, process_object, schema, stream_object};
 use crate::error::Result;
+use crate::export::contexts::ContextDevices;
 use crate::export::database::{Rows, Value};
-use hashbrown::HashMap;
 use std::collections::BTreeMap;
 use trace_format::tables::{ContextRow, DeviceRow, StreamRow, ThreadRow};
 
@@ -15,8 +15,8 @@ pub(super) fn write(writer: &mut Writer) -> Result<()> {
     let object = process_object(writer.pid, 0);
     names.add([PROCESS.into(), Value::Blob(&object), process.into()])?;
     devices(writer)?;
-    let device_of = contexts(writer, &mut names)?;
-    streams(writer, &device_of, &mut names)?;
+    contexts(writer, &mut names)?;
+    streams(writer, &mut names)?;
     threads(writer, &mut names)
 }
 
@@ -83,8 +83,8 @@ fn devices(writer: &mut Writer) -> Result<()> {
     Ok(())
 }
 
-/// Writes contexts; returns which device each is on.
-fn contexts(writer: &mut Writer, names: &mut Rows) -> Result<HashMap<u32, u32>> {
+/// Writes contexts.
+fn contexts(writer: &mut Writer, names: &mut Rows) -> Result<()> {
     let mut found: BTreeMap<u32, ContextRow> = BTreeMap::new();
     let main = writer.process;
     writer.each_defined(|_, process, row: ContextRow| {
@@ -102,10 +102,11 @@ fn contexts(writer: &mut Writer, names: &mut Rows) -> Result<HashMap<u32, u32>> 
             names.add([CONTEXT.into(), Value::Blob(&stream_object(row.device, row.context, 0)), name.into()])?;
         }
     }
-    Ok(found.values().map(|row| (row.context, row.device)).collect())
+    Ok(())
 }
 
-fn streams(writer: &mut Writer, device_of: &HashMap<u32, u32>, names: &mut Rows) -> Result<()> {
+fn streams(writer: &mut Writer, names: &mut Rows) -> Result<()> {
+    let devices = ContextDevices::read(writer.context.frames)?;
     let mut found: BTreeMap<(u32, u32), StreamRow> = BTreeMap::new();
     let main = writer.process;
     writer.each_defined(|_, process, row: StreamRow| {
@@ -127,7 +128,7 @@ fn streams(writer: &mut Writer, device_of: &HashMap<u32, u32>, names: &mut Rows)
             },
         };
         if let Some(name) = name {
-            let device = device_of.get(&row.context).copied().unwrap_or(0);
+            let device = devices.of(main, Some(row.context));
             let object = stream_object(device, row.context, row.stream);
             names.add([STREAM.into(), Value::Blob(&object), name.into()])?;
         }

@@ -3,6 +3,7 @@
 use super::view::column;
 use crate::error::Result;
 use crate::export::Context;
+use crate::export::contexts::ContextDevices;
 use crate::trace::ordered::Chunk;
 use hashbrown::HashMap;
 use trace_format::schema::TableSpec;
@@ -18,8 +19,8 @@ pub struct People {
     threads: HashMap<(u32, u32), u32>,
     /// Name ids by process, context and stream.
     streams: HashMap<(u32, u32, u32), u32>,
-    /// Devices by process and context.
-    contexts: HashMap<(u32, u32), u32>,
+    /// Devices of contexts.
+    contexts: ContextDevices,
 }
 
 impl People {
@@ -28,7 +29,7 @@ impl People {
     /// # Errors
     /// A part of a file that cannot be read, or what `each` returns.
     pub fn read(context: &Context, mut each: impl FnMut(&Chunk) -> Result<()>) -> Result<People> {
-        let mut people = People::default();
+        let mut people = People { contexts: ContextDevices::read(context.frames)?, ..People::default() };
         context.frames.in_order(DEFINING, context.filter, |chunk| {
             for (piece, i) in chunk.iter() {
                 let number = |name| column::<u32>(&piece.rows, name).get(i);
@@ -38,8 +39,6 @@ impl People {
                     people.threads.insert((process, tid), name);
                 } else if let (Some(context), Some(stream), Some(name)) = (context, number("stream"), name) {
                     people.streams.insert((process, context, stream), name);
-                } else if let (Some(context), Some(device)) = (context, number("device")) {
-                    people.contexts.insert((process, context), device);
                 }
             }
             each(chunk)
@@ -47,9 +46,9 @@ impl People {
         Ok(people)
     }
 
-    /// The device of a context; 0 where nobody says.
-    pub fn device_of(&self, process: u32, context: u32) -> u32 {
-        self.contexts.get(&(process, context)).copied().unwrap_or(0)
+    /// The device of a context.
+    pub fn device_of(&self, process: u32, context: Option<u32>) -> u32 {
+        self.contexts.of(process, context)
     }
 
     /// The name id of a thread, if it has a name.

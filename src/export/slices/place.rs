@@ -320,11 +320,11 @@ fn line_of(people: &People, source: &Source, i: usize) -> Line {
         Kind::Work => Line::Stream { process, device: device(), context: context(), stream: stream() },
         Kind::Graph => Line::Graphs { process, device: device(), context: context(), stream: stream() },
         Kind::Event => {
-            let device = people.device_of(process, context());
+            let device = people.device_of(process, columns.context.get(i));
             Line::Stream { process, device, context: context(), stream: stream() }
         }
         Kind::Sync => {
-            let device = people.device_of(process, context());
+            let device = people.device_of(process, columns.context.get(i));
             Line::Sync { process, device, context: context(), stream: columns.stream.get(i) }
         }
         Kind::UnifiedMemory => {
