@@ -12,3 +12,4 @@ mod stacks;
 mod timeline;
 mod timeline_page;
 mod timeline_picture;
+mod viewers;

@@ -9,6 +9,7 @@ use crate::export::slices::place::Slot;
 use crate::export::slices::view::Col;
 use crate::export::slices::words::{UNKNOWN_SYNC, copy_word, sync_word};
 use crate::trace::ordered::Piece;
+use std::io::Write as _;
 
 /// Memory kinds that have a name of their own.
 fn has_name(kind: u32) -> bool {
@@ -57,14 +58,14 @@ impl Events<'_> {
         }
     }
 
-    /// Bytes, and bytes per nanosecond, which are gigabytes per second.
+    /// Bytes, and bytes per nanosecond, which are gigabytes per second. Divided as Kineto divides them, and written so
+    /// that a reader gets the same number.
     fn bytes(out: &mut Vec<u8>, bytes: i64, duration_ns: Option<i64>) {
         number(out, b"\"bytes\":", Some(bytes));
         if let (0.., Some(duration @ 1..)) = (bytes, duration_ns) {
             out.extend_from_slice(b"\"memory bandwidth (GB/s)\":");
-            let thousandths = i128::from(bytes) * 1000 / i128::from(duration);
-            json::microseconds(out, i64::try_from(thousandths).unwrap_or(i64::MAX));
-            out.push(b',');
+            // Writing to memory cannot fail.
+            let _ = write!(out, "{},", bytes as f64 / duration as f64);
         }
     }
 

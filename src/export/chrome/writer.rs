@@ -146,14 +146,14 @@ impl<'a, 'n> Writer<'a, 'n> {
         output.text(text)
     }
 
-    /// Writes the header, unless that is done. The first row is the earliest; times are counted from its microsecond.
+    /// Writes the header, unless that is done. The first row is the earliest.
     fn begin(&mut self, placed: &Placed, output: &mut Output) -> Result<i64> {
         if let Some(zero_ns) = self.zero_ns {
             return Ok(zero_ns);
         }
         let first = placed.slots.iter().find(|slot| slot.form != Form::Timeless).map(|slot| slot.start_ns);
         let first_ns = earlier(first, cpu_slices::first_ns(self.context.frames, self.context.filter)?);
-        let zero_ns = first_ns.map_or(0, |ns| ns.div_euclid(1000).saturating_mul(1000));
+        let zero_ns = first_ns.map_or(0, base);
         self.zero_ns = Some(zero_ns);
         let devices: Vec<(u32, DeviceRow)> = self
             .defining
@@ -252,6 +252,15 @@ impl<'a, 'n> Writer<'a, 'n> {
     }
 }
 
+/// Three months as Kineto counts them, in nanoseconds: the raster of the times that are written as 0.
+const RASTER_NS: i64 = 7_889_238 * 1_000_000_000;
+
+/// The time that is written as 0 in a file whose first record begins at `first_ns`: the same for all files of a job,
+/// for HTA compares the numbers of different ranks and overlooks what they count from (decision 018).
+fn base(first_ns: i64) -> i64 {
+    first_ns.div_euclid(RASTER_NS).saturating_mul(RASTER_NS)
+}
+
 /// Writes how much memory of each device is allocated whenever that changes.
 fn count_memory(allocated: &mut HashMap<(u32, u32), i64>, events: &Events, placed: &Placed, out: &mut Vec<u8>) {
     for slot in &placed.slots {
@@ -296,4 +305,29 @@ fn external_ids(context: &Context) -> Result<HashMap<(u32, u64), u64>> {
         })?;
     }
     Ok(ids)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_base_is_that_of_kineto() {
+        // From real files: `baseTimeNanoseconds` of PyTorch 2.8 in July 2025 and of 2.10 in January 2026.
+        assert_eq!(base(1_751_500_000_123_456_789), 1_751_410_836_000_000_000);
+        assert_eq!(base(1_767_189_312_000_000_000), 1_767_189_312_000_000_000);
+        assert_eq!(base(123), 0, "times without an epoch stay as they are");
+    }
+
+    #[test]
+    fn microseconds_as_doubles_give_every_nanosecond_back() {
+        // Microseconds with three decimals, read as doubles: all the way to the end of the raster.
+        let steps = (0..1_000_000).map(|i| RASTER_NS - 1 - i * 7_889_237_999);
+        for ns in steps.chain(RASTER_NS - 100_000..RASTER_NS).filter(|ns| *ns >= 0) {
+            let mut text = Vec::new();
+            json::microseconds(&mut text, ns);
+            let read: f64 = String::from_utf8(text).unwrap().parse().unwrap();
+            assert_eq!((read * 1000.0).round() as i64, ns);
+        }
+    }
 }
