@@ -6,4 +6,5 @@ mod common;
 
 mod chrome;
 mod columnar;
+mod perfetto_sql;
 mod sqlite;

@@ -2,7 +2,8 @@
 
 use super::items::{Item, What};
 use super::names::{Columns, category_iid};
-use super::schema::{argument, event, packet, stage};
+use super::schema::{argument, event, packet};
+use super::stage;
 use super::wire;
 use super::writer::packet;
 use crate::export::Context;
@@ -12,7 +13,6 @@ use crate::trace::ordered::Piece;
 use std::sync::OnceLock;
 use trace_format::columns::{Batch, Values};
 use trace_format::schema::Unit;
-use trace_format::tables;
 
 /// Launch shapes up to which their arguments are prepared once and kept.
 const SHAPES: usize = 100_000;
@@ -69,7 +69,7 @@ impl Events<'_> {
                     self.details(out, piece, columns, slot);
                 });
                 if self.stages && is_begin {
-                    self.stage(out, piece, columns, slot, (time, name));
+                    stage::write(self, out, (piece, columns, slot), (time, name));
                 }
             }
         }
@@ -167,23 +167,6 @@ impl Events<'_> {
             });
         }
     }
-
-    /// The same work as a stage of a GPU.
-    fn stage(&self, out: &mut Vec<u8>, piece: &Piece, columns: &Columns, slot: &Slot, (time, name): (u64, u64)) {
-        let Some(number) = stage_of(piece) else { return };
-        let i = slot.row as usize;
-        packet(out, self.prefix, Some(time), |out| {
-            wire::message(out, packet::GPU_RENDER_STAGE_EVENT, |out| {
-                wire::unsigned(out, stage::ID, columns.correlation.get(i).unwrap_or(0));
-                wire::signed(out, stage::DURATION, slot.end_ns.saturating_sub(slot.start_ns));
-                wire::unsigned(out, stage::GPU, columns.device.get(i).unwrap_or(0).into());
-                wire::unsigned(out, stage::CONTEXT, queue_iid(slot.track));
-                wire::unsigned(out, stage::QUEUE, queue_iid(slot.track));
-                wire::unsigned(out, stage::STAGE, number);
-                wire::unsigned(out, stage::NAME, name);
-            });
-        });
-    }
 }
 
 /// Writes an event of a track: its time, type and track are given, `rest` writes everything else.
@@ -201,19 +184,6 @@ pub fn track_event(
             rest(out);
         });
     });
-}
-
-/// Stages by number, from 1.
-pub static STAGES: &[&str] = &["kernel", "copy", "fill"];
-
-fn stage_of(piece: &Piece) -> Option<u64> {
-    let tables = [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET];
-    tables.iter().position(|table| *table == piece.table()).map(|at| at as u64 + 1)
-}
-
-/// The number of the hardware queue that a track stands for.
-pub fn queue_iid(track: u32) -> u64 {
-    u64::from(track) + STAGES.len() as u64 + 1
 }
 
 fn category(rows: &Batch, columns: &Columns, i: usize) -> u64 {

@@ -8,6 +8,7 @@ mod event;
 mod items;
 mod names;
 mod schema;
+mod stage;
 mod tracks;
 mod wire;
 mod writer;
@@ -26,9 +27,9 @@ use crate::trace::sink::Need;
 pub static PERFETTO: Exporter = Exporter {
     name: "perfetto",
     extension: "perfetto-trace",
-    doc: "Perfetto trace (protobuf): a track per process, thread, GPU, context and stream, arrows, counters",
     other_endings: &["pftrace", "perfetto"],
     binary: true,
+    doc: "Perfetto trace (protobuf): a track per process, thread, GPU, context and stream, arrows, counters",
     shape: Shape::Stream,
     need: Need::all,
     options: &[

@@ -1,6 +1,7 @@
 //! Names are written once and referred to by number from then on.
 
 use super::schema::interned;
+use super::stage::Stages;
 use super::wire;
 use crate::analysis::cpu_stacks::{HostFrame, function_name};
 use crate::analysis::labels::Labels;
@@ -87,17 +88,28 @@ pub struct Names<'a> {
     coded: HashMap<(u16, u32, u32), u64>,
     /// Entries not yet written.
     new: Vec<u8>,
+    /// Names that are stages of GPUs and shapes that are kernels, if stages are written.
+    stages: Option<Stages>,
 }
 
 impl<'a> Names<'a> {
     /// No names yet.
-    pub fn new(labels: &'a Labels<'a>) -> Self {
+    pub fn new(labels: &'a Labels<'a>, with_stages: bool) -> Self {
         let written = [0; 3].map(|_| vec![false; labels.frames().names.len()]);
-        Names { labels, written, coded: HashMap::new(), new: Vec::new() }
+        let stages = with_stages.then(Stages::default);
+        Names { labels, written, coded: HashMap::new(), new: Vec::new(), stages }
     }
 
     /// The number of the name of row `i`.
     pub fn of(&mut self, rows: &Batch, columns: &Columns, i: usize) -> u64 {
+        let number = self.number_of(rows, columns, i);
+        if let Some(stages) = &mut self.stages {
+            stages.describe(&mut self.new, self.labels, (rows, i), columns, number);
+        }
+        number
+    }
+
+    fn number_of(&mut self, rows: &Batch, columns: &Columns, i: usize) -> u64 {
         let labels = self.labels;
         match rows.table.name {
             "kernel" => {

@@ -77,8 +77,10 @@ pub mod interned {
     pub const ANNOTATION: u32 = 3;
     /// `graphics_contexts`: fields `pid` 2, `api` 3 (4 is CUDA).
     pub const CONTEXT: u32 = 23;
-    /// `gpu_specifications`: field `category` 4 (2 is compute).
+    /// `gpu_specifications`: fields `description` 3, `category` 4 (2 is compute).
     pub const SPECIFICATION: u32 = 24;
+    /// `compute_kernels`, an extension: field `demangled_name` 3.
+    pub const COMPUTE_KERNEL: u32 = 1000;
 }
 
 /// Fields of `GpuRenderStageEvent`.
@@ -95,8 +97,13 @@ pub mod stage {
     pub const QUEUE: u32 = 13;
     /// `stage_iid`.
     pub const STAGE: u32 = 14;
-    /// `name_iid`.
+    /// `kernel_iid`.
+    pub const KERNEL: u32 = 19;
+    /// `name_iid`. Version 52 does not read it, and takes the name of the stage.
     pub const NAME: u32 = 20;
+    /// `launch`: fields `grid_size` 1 and `workgroup_size` 2 (both with `x` 1, `y` 2, `z` 3), and `args` 3 (with `name` 2,
+    /// `int_value` 3).
+    pub const LAUNCH: u32 = 21;
 }
 
 /// Names of arguments; the number of each is its position, counted from 1.

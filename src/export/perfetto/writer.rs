@@ -1,9 +1,10 @@
 //! Puts the trace together: the first packet, descriptors, names, and what happens.
 
-use super::event::{Events, STAGES, annotate, annotate_text, queue_iid, room_for_shapes, track_event};
+use super::event::{Events, annotate, annotate_text, room_for_shapes, track_event};
 use super::items::{Item, Items};
 use super::names::{CATEGORIES, Columns, Names, category_iid, entry};
 use super::schema::{ARGUMENTS, TRACE_PACKET, argument, event, interned, packet};
+use super::stage::queue_iid;
 use super::tracks::Tracks;
 use super::wire;
 use crate::analysis::cpu_slices::{self, SampledThread, earlier};
@@ -87,7 +88,7 @@ impl<'a, 'n> Writer<'a, 'n> {
             context,
             output,
             placing,
-            names: Names::new(context.labels),
+            names: Names::new(context.labels, extras.stages),
             // Tracks of several traces in one file must not have the same ids.
             tracks: Tracks::new(naming, sequence << 24, prefix.clone()),
             items: Items::new(extras.counters),
@@ -223,9 +224,6 @@ impl<'a, 'n> Writer<'a, 'n> {
                 }
                 for (i, name) in (1..).zip(ARGUMENTS) {
                     entry(out, interned::ANNOTATION, i, name);
-                }
-                for (i, name) in (1..).zip(STAGES).filter(|_| self.extras.stages) {
-                    entry(out, interned::SPECIFICATION, i, name);
                 }
             });
         });
