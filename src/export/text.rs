@@ -52,7 +52,7 @@ pub static JSONL: Exporter = Exporter {
     name: "jsonl",
     extension: "jsonl",
     other_endings: &["ndjson"],
-    doc: "the CSV timeline as JSON, one object per line, without what is null",
+    doc: "the CSV timeline as JSON, one object per line, without what is null except in the first, which names all columns",
     keeps: &[],
     write: |context, destination| write_stream(context, destination, &JsonLines),
     ..CSV
@@ -187,19 +187,22 @@ fn write_rows(context: &Context, rows: &Rows, format: &impl Format, out: &mut (i
     // other format, and pieces that `behind` takes are new ones each time.
     let (mut filling, mut ready): (Vec<Vec<u8>>, Vec<Vec<u8>>) = Default::default();
     let mut ready_parts = 0;
+    let mut is_first = true;
     context.frames.in_order(&layout.tables, context.filter, |chunk: &Chunk| {
         let parts: Vec<&[(u32, u32)]> = chunk.order.chunks(ROWS_AT_ONCE).collect();
         filling.resize_with(parts.len().max(filling.len()), Vec::new);
         let fill = || {
-            filling.par_iter_mut().zip(&parts).for_each(|(buffer, part)| {
+            filling.par_iter_mut().zip(&parts).enumerate().for_each(|(number, (buffer, part))| {
                 buffer.clear();
                 let mut untimed = 0;
                 for &at in *part {
                     let (piece, i) = chunk.row(at);
-                    if rows.with_untimed || has_start(piece, i) {
-                        plan.row(context, layout, piece, i, buffer);
-                    } else {
+                    if !rows.with_untimed && !has_start(piece, i) {
                         untimed += 1;
+                    } else if is_first && number == 0 && buffer.is_empty() {
+                        plan.first_row(context, layout, piece, i, buffer);
+                    } else {
+                        plan.row(context, layout, piece, i, buffer);
                     }
                 }
                 left_out.fetch_add(untimed, Ordering::Relaxed);
@@ -211,6 +214,7 @@ fn write_rows(context: &Context, rows: &Rows, format: &impl Format, out: &mut (i
         written.map_err(failed)?;
         std::mem::swap(&mut filling, &mut ready);
         ready_parts = parts.len();
+        is_first = false;
         Ok(())
     })?;
     ready[..ready_parts].iter().try_for_each(|buffer| out.write_all(buffer)).map_err(failed)?;

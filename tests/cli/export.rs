@@ -66,9 +66,18 @@ fn the_same_rows_come_as_tsv_and_as_json_lines() {
     }
     let json = text("jsonl");
     assert_eq!(json.lines().count(), csv.len());
-    for (row, line) in csv.iter().zip(json.lines()) {
+    for (i, (row, line)) in csv.iter().zip(json.lines()).enumerate() {
         let object: Value = serde_json::from_str(line).expect("JSON");
-        let object = object.as_object().expect("an object");
+        let mut object = object.as_object().expect("an object").clone();
+        if i == 0 {
+            // The first names every column that any other has.
+            let others = json.lines().flat_map(|line| {
+                let object: serde_json::Map<String, Value> = serde_json::from_str(line).expect("JSON");
+                object.into_iter().map(|(name, _)| name)
+            });
+            others.for_each(|name| assert!(object.contains_key(&name), "{name}"));
+            object.retain(|_, value| !value.is_null());
+        }
         let filled: BTreeMap<&String, &String> = row.iter().filter(|(_, value)| !value.is_empty()).collect();
         assert_eq!(filled.len(), object.len(), "{line}");
         for (name, value) in filled {

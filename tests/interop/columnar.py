@@ -1,6 +1,6 @@
 """Reads what `gpuprof export` wrote as Parquet, Arrow and CSV with the libraries people use, and prints what they saw.
 
-usage: columnar.py PARQUET_FOLDER ARROW_FOLDER PARTITIONED_FOLDER TIMELINE.csv PARQUET_FOLDER_OF_ALL_TABLES
+usage: columnar.py PARQUET_FOLDER ARROW_FOLDER PARTITIONED_FOLDER TIMELINE.csv TIMELINE.jsonl PARQUET_FOLDER_OF_ALL_TABLES
 Prints JSON: for every reader, the rows of table kernel, the sum of their durations, and the distinct names.
 """
 import glob
@@ -14,7 +14,7 @@ import polars
 import pyarrow.ipc
 import pyarrow.parquet
 
-parquet, arrow, partitioned, timeline, everything = sys.argv[1:]
+parquet, arrow, partitioned, timeline, lines, everything = sys.argv[1:]
 seen = {"differences": [], "chunks": 0}
 
 
@@ -35,6 +35,13 @@ put("duckdb, csv", *row)
 frame = pandas.read_parquet(f"{parquet}/kernel.parquet")
 put("pandas", len(frame), frame["duration_ns"].sum(), frame["name"].nunique())
 frame = pandas.read_csv(timeline, low_memory=False)
+# Whole numbers with holes would be floating-point numbers, and times since 1970 off by up to 128 ns.
+rows = polars.read_ndjson(lines, infer_schema_length=None)
+seen["timeline"] = {
+    "type_of_start": str(frame["start_ns"].dtype),
+    "starts_as_json_has_them": frame["start_ns"].tolist() == rows["start_ns"].to_list(),
+    "columns_only_in_csv": sorted(set(frame.columns[frame.notna().any()]) - set(rows.columns)),
+}
 frame = frame[frame["table"] == "kernel"]
 put("pandas, csv", len(frame), frame["duration_ns"].astype("int64").sum(), frame["name"].nunique())
 frame = polars.read_parquet(f"{parquet}/kernel.parquet")

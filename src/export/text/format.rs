@@ -14,6 +14,10 @@ pub(super) trait Format: Sync {
     fn writes_nulls(&self) -> bool;
     /// Text.
     fn text(&self, out: &mut Vec<u8>, text: &str);
+    /// What stands for null in a first record that has to name all columns; none where a heading names them.
+    fn null_of_first(&self) -> Option<&'static [u8]> {
+        None
+    }
     /// Begins and ends a record.
     fn ends(&self) -> (&'static [u8], &'static [u8]);
 }
@@ -108,6 +112,9 @@ impl Format for JsonLines {
     fn text(&self, out: &mut Vec<u8>, text: &str) {
         // Writing to memory cannot fail.
         let _ = serde_json::to_writer(out, text);
+    }
+    fn null_of_first(&self) -> Option<&'static [u8]> {
+        Some(b"null")
     }
     fn ends(&self) -> (&'static [u8], &'static [u8]) {
         (b"{", b"}\n")

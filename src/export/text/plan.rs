@@ -231,6 +231,29 @@ impl<'a, F: Format> Plan<'a, F> {
 }
 
 impl<F: Format> Plan<'_, F> {
+    /// Appends row `i` of `piece` as the first record: with every column that some row may have, or as any other where a
+    /// heading says that. Readers that guess the columns from the first records would leave out those that come
+    /// later, and say nothing.
+    pub(super) fn first_row(&self, context: &Context, layout: &Layout, piece: &Piece, i: usize, out: &mut Vec<u8>) {
+        let Some(null) = self.format.null_of_first() else { return self.row(context, layout, piece, i, out) };
+        let occurs: Vec<bool> = layout.tables.iter().map(|table| context.frames.rows(table) > 0).collect();
+        let own = layout.table(piece.table());
+        let (open, close) = self.format.ends();
+        out.extend_from_slice(open);
+        let begun = out.len();
+        for (column, name) in layout.columns.iter().zip(&self.names) {
+            let has = |table: usize| column.source(table) != Source::None;
+            if (0..occurs.len()).any(|table| occurs[table] && has(table)) {
+                self.format.begin(out, out.len() == begun, name);
+                match flat::cell(context, piece, i, column.source(own)) {
+                    Cell::Null => out.extend_from_slice(null),
+                    value => put(self.format, out, &value),
+                }
+            }
+        }
+        out.extend_from_slice(close);
+    }
+
     /// Writes a value that is text already; none and empty are null.
     fn ready(&self, out: &mut Vec<u8>, first: bool, at: usize, text: Option<&Vec<u8>>) {
         let text = text.map_or(&[][..], Vec::as_slice);
