@@ -21,7 +21,14 @@ use std::path::{Path, PathBuf};
   gpuprof export --format jsonl report1.sqlite -o - | head
   gpuprof export --format parquet 'run-*/' -o tables/
   gpuprof export run.nvvp -o trace.json.gz            for Perfetto and chrome://tracing
-  gpuprof export --formats                            every format, its options, and what it keeps")]
+  gpuprof export --formats                            every format, its endings and its options
+
+Endings of -o that choose a format, with .gz behind those of text to pack it:
+  .csv  .tsv .tab  .jsonl .ndjson       one row per activity
+  .parquet .pq  .arrow .ipc .feather    a folder of that name with one file per table
+  .gpuprof  .nvvp .nvprof               one file per process; several processes make a folder
+  .sqlite .sqlite3 .db                  for nsys
+  .json  .perfetto-trace .pftrace .perfetto  .speedscope.json .speedscope  .folded .collapsed  .svg")]
 pub struct Args {
     /// Traces: files, folders or globs, of any known kind. Without any: the newest trace here
     #[arg(value_name = "PATH")]
@@ -194,9 +201,7 @@ fn refuse_folder_called_like_a_file(
         return Ok(());
     }
     let what = format_args!("is called like a file, and {processes} processes make a folder of files");
-    Err(Error::at(output, what).remedy(
-        "name a folder, with a slash at its end if it is to be called so, or choose one process with --filter",
-    ))
+    Err(Error::at(output, what).remedy("name a folder with -o, with a slash at its end if it is to be called so"))
 }
 
 fn options(args: &Args, exporter: &Exporter) -> Result<Options> {
@@ -242,4 +247,19 @@ fn formats() -> String {
     }
     out.push_str("\nWhat each of them keeps: docs/lossy.md\n");
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_lists_every_ending() {
+        let help = <Args as clap::Args>::augment_args(clap::Command::new("export")).render_help().to_string();
+        for ending in export::EXPORTERS.iter().flat_map(|exporter| exporter.endings()) {
+            assert!(help.split_whitespace().any(|word| word == format!(".{ending}")), "{ending} in {help}");
+            assert!(export::by_file_name(&format!("a.{ending}")).is_some());
+        }
+        assert!(formats().contains(".parquet, .pq"));
+    }
 }

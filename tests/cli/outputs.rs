@@ -220,7 +220,7 @@ fn a_folder_of_traces_lists_its_files_and_is_replaced_by_that_list() {
     }
     let (input, out) = (text(at("in")), text(at("out")));
     gpuprof(&["convert", &input, "-o", &out]);
-    assert!(at("out/gpuprof-files.json").is_file());
+    assert!(at("out/.gpuprof-files.json").is_file());
     gpuprof(&["convert", &input, "-o", &out, "--force"]);
     assert_eq!(gpuprof(&["info", "--format", "json", &out]).stderr, "", "the list is no trace");
     fs::copy(at("in/1.gpuprof"), at("out/mine.gpuprof")).unwrap();

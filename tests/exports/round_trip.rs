@@ -23,7 +23,8 @@ const FORMATS: &[(&str, &str)] = &[
     ("csv-tables", "csv-tables"),
     ("parquet", "parquet"),
     ("arrow", "arrow"),
-    ("gpuprof", "trace.gpuprof"),
+    // Without the ending of a file: of several processes it is a folder.
+    ("gpuprof", "gpuprof"),
 ];
 
 /// The standard output of a report, and its status; in JSON, without the notes, which name files.

@@ -13,8 +13,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The list of files in a folder whose format has no manifest of its own.
-pub const LIST: &str = "gpuprof-files.json";
+/// The list of files in a folder whose format has no manifest of its own. Hidden: other tools take all that they see.
+pub const LIST: &str = ".gpuprof-files.json";
 
 /// What that list holds.
 #[derive(Serialize, Deserialize, Debug)]
@@ -94,13 +94,12 @@ pub fn take_folder(temporary: Temporary, wanted: &Path, replace: Replace) -> Res
 /// A file that cannot be read or written.
 pub fn list_files(folder: &Path) -> Result<Size> {
     let failed = |e: std::io::Error| Error::at(folder, format_args!("cannot be read: {e}"));
-    let mut contents = Contents::of(folder).map_err(failed)?;
+    let contents = Contents::of(folder).map_err(failed)?;
     if !contents.files.iter().any(|file| file == Path::new(MANIFEST)) {
         let files = contents.files.iter().map(|file| file.to_string_lossy().into_owned()).collect();
         let path = folder.join(LIST);
         let text = serde_json::to_vec_pretty(&List { gpuprof_files: 1, files }).map_err(|e| Error::at(&path, e))?;
         fs::write(&path, text).map_err(|e| Error::at(&path, format_args!("cannot be written: {e}")))?;
-        contents.files.push(PathBuf::from(LIST));
     }
     let mut bytes = 0;
     for file in &contents.files {
