@@ -82,21 +82,37 @@ impl<'a> Labels<'a> {
     }
 
     /// The launch shape with this id.
-    pub fn shape(&self, shape: u32) -> Option<&'a ShapeRow> {
+    pub fn shape(&self, shape: u32) -> Option<ShapeRow> {
         self.frames.shapes.get(shape)
+    }
+
+    /// The launch shape with this id but for its grid: all that names need.
+    fn named(&self, shape: u32) -> Option<&'a ShapeRow> {
+        self.frames.shapes.without_grid(shape)
     }
 
     /// For each shape the first one of the same kernel, as far as the stored names tell.
     pub fn shapes_by_name(&self) -> Vec<u32> {
         let mut first = HashMap::new();
-        let shapes = self.frames.shapes.all().iter();
-        shapes.map(|s| *first.entry((s.name_id, s.demangled_id, s.base_id)).or_insert(s.id)).collect()
+        // Most shapes differ in nothing but their grids.
+        let mut of_rest: Vec<Option<u32>> = Vec::new();
+        let mut find = |(id, rest): (u32, u32)| {
+            let rest = rest as usize;
+            if rest >= of_rest.len() {
+                of_rest.resize(rest + 1, None);
+            }
+            *of_rest[rest].get_or_insert_with(|| {
+                let names = self.named(id).map(|row| (row.name_id, row.demangled_id, row.base_id));
+                *first.entry(names).or_insert(id)
+            })
+        };
+        (0..).zip(self.frames.shapes.rests()).map(&mut find).collect()
     }
 
     /// The kernel's name, demangled as chosen. A name that the producer stored in both forms is demangled by us, so
     /// that the same kernel reads the same wherever its record came from.
     pub fn kernel(&self, shape: u32) -> &str {
-        match self.shape(shape) {
+        match self.named(shape) {
             Some(shape) if shape.name_id != 0 => self.demangle(shape.name_id),
             Some(ShapeRow { demangled_id: Some(id), .. }) => self.text(*id),
             _ => "",
@@ -105,7 +121,7 @@ impl<'a> Labels<'a> {
 
     /// The kernel's name as its producer demangled it, if it did.
     pub fn kernel_as_stored(&self, shape: u32) -> &str {
-        match self.shape(shape) {
+        match self.named(shape) {
             Some(ShapeRow { demangled_id: Some(id), .. }) => self.text(*id),
             _ => self.kernel(shape),
         }
@@ -113,12 +129,12 @@ impl<'a> Labels<'a> {
 
     /// The kernel's name without namespaces, arguments and template arguments.
     pub fn kernel_base(&self, shape: u32) -> &str {
-        match self.shape(shape) {
+        match self.named(shape) {
             Some(ShapeRow { base_id: Some(id), .. }) => self.text(*id),
-            Some(row) => demangle::base_name(if self.demangling == Demangling::Off {
-                self.kernel_as_stored(row.id)
+            Some(_) => demangle::base_name(if self.demangling == Demangling::Off {
+                self.kernel_as_stored(shape)
             } else {
-                self.kernel(row.id)
+                self.kernel(shape)
             }),
             None => "",
         }

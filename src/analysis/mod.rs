@@ -1,6 +1,7 @@
 //! Questions that traces answer: `Frames` in, plain rows out. Nothing here prints or reads files.
 
 pub mod activity;
+pub mod allocated;
 pub mod cpu_slices;
 pub mod cpu_stacks;
 pub mod dependency;

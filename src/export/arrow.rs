@@ -80,7 +80,7 @@ struct Prepared(Vec<Option<(usize, Series)>>);
 impl Prepared {
     fn new(context: &Context, layout: &Layout) -> Prepared {
         let table = layout.tables[0];
-        let (shapes, names) = (context.frames.shapes.all().len() as u32, context.frames.names.len() as u32);
+        let (shapes, names) = (context.frames.shapes.len() as u32, context.frames.names.len() as u32);
         let labels = context.labels;
         let text = |count: u32, of: &dyn Fn(u32) -> String| {
             let values = (0..count).map(|id| Some(of(id)).filter(|text| !text.is_empty()));

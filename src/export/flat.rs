@@ -351,7 +351,7 @@ pub fn of_process<'a>(context: &Context<'a>, process: u32, source: Source) -> Ce
 pub fn shape_cell<'a>(context: &Context<'a>, shape: u32, field: ShapeField) -> Cell<'a> {
     let Some(row) = context.frames.shapes.get(shape) else { return Cell::Null };
     match field {
-        ShapeField::Number(column) => Cell::whole(shape_number(row, tables::SHAPE.columns[column].name)),
+        ShapeField::Number(column) => Cell::whole(shape_number(&row, tables::SHAPE.columns[column].name)),
         ShapeField::Name(column) => {
             let id = match tables::SHAPE.columns[column].name {
                 "name_id" => Some(row.name_id),

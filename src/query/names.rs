@@ -62,7 +62,7 @@ pub struct TraceNames {
 impl TraceNames {
     fn lookup(&self, frames: &Frames, naming: Naming) -> &Lookup {
         let names = || 0..frames.names.len() as u32;
-        let shapes = || 0..frames.shapes.all().len() as u32;
+        let shapes = || 0..frames.shapes.len() as u32;
         let labels = || Labels::new(frames, Demangling::On);
         match naming {
             Naming::Text => self.text.get_or_init(|| {

@@ -176,8 +176,8 @@ fn strings(trace: &Trace) -> PolarsResult<DataFrame> {
 fn shapes(trace: &Trace) -> PolarsResult<DataFrame> {
     use trace_format::schema::RowBuilder as _;
     let mut builder = tables::shape::ShapeBuilder::default();
-    trace.frames.shapes.all().iter().for_each(|row| builder.push(row.clone()));
-    let rows = trace.frames.shapes.all().len();
+    trace.frames.shapes.all().for_each(|row| builder.push(row));
+    let rows = trace.frames.shapes.len();
     let mut frame = crate::trace::batch::to_frame(builder.take())?;
     for column in tables::SHAPE.columns {
         if frame.column(column.name).is_err() {

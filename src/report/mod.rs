@@ -96,7 +96,7 @@ impl nvprof::Labels for Labels<'_> {
     fn kernel(&self, shape: u32) -> &str {
         Labels::kernel(self, shape)
     }
-    fn shape(&self, shape: u32) -> Option<&ShapeRow> {
+    fn shape(&self, shape: u32) -> Option<ShapeRow> {
         Labels::shape(self, shape)
     }
     fn api(&self, name: u32) -> &str {

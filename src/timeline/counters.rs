@@ -5,6 +5,7 @@ use super::model::{Kept, Model};
 use super::rows::{Packed, Quantity, Row};
 use super::tree::{COPIES, KERNELS};
 use super::varint::Writer;
+use crate::analysis::allocated::{self, Allocated, Device};
 use crate::error::Result;
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
@@ -15,9 +16,6 @@ use trace_format::tables;
 /// Copies are so many fractions of a byte per ns fast: a slow one is less than one byte per ns.
 const FRACTIONS: i64 = 1 << 20;
 
-/// A device of a process.
-type Device = (u32, u32);
-
 /// A quantity that changes by steps.
 pub(super) struct Steps {
     /// When and by how much.
@@ -26,14 +24,46 @@ pub(super) struct Steps {
     pub one: i64,
 }
 
-/// The part of a bin's area that is known: which bin, and value times ns.
-type Area = (u64, i128);
+/// What a counter was during one bin. Where it was 0 all the time there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Bin {
+    index: u64,
+    /// Value times ns.
+    area: i128,
+    /// For how long it was not 0.
+    covered_ns: u64,
+    /// The least and the largest value while it was not 0.
+    min: i128,
+    max: i128,
+}
+
+impl Bin {
+    /// What two parts of bin `index` were together.
+    fn join(self, other: Bin, index: u64) -> Bin {
+        Bin {
+            index,
+            area: self.area + other.area,
+            covered_ns: self.covered_ns + other.covered_ns,
+            min: self.min.min(other.min),
+            max: self.max.max(other.max),
+        }
+    }
+}
+
+/// A bin as tiles have it: values in thousandths.
+#[derive(Debug, PartialEq, Eq)]
+struct Shown {
+    index: u64,
+    mean: i64,
+    min: i64,
+    max: i64,
+}
 
 impl Steps {
-    /// Value times ns in every bin of the finest level; bins in which it is 0 all the time are left out.
-    fn areas(&mut self, scale: Scale) -> Vec<Area> {
+    /// The bins of the finest level in which the counter is not 0 all the time.
+    fn bins(&mut self, scale: Scale) -> Vec<Bin> {
         self.changes.sort_unstable();
-        let mut areas: Vec<Area> = Vec::new();
+        let mut bins: Vec<Bin> = Vec::new();
         let (mut value, mut since) = (0_i128, 0_u64);
         let end = [(scale.duration_ns, 0)];
         for &(at, change) in self.changes.iter().chain(&end) {
@@ -42,55 +72,73 @@ impl Steps {
                 let index = since / scale.base_bin_ns;
                 let to = until.min((index + 1).saturating_mul(scale.base_bin_ns));
                 let area = value * i128::from(to - since);
-                match areas.last_mut().filter(|(last, _)| *last == index) {
-                    Some((_, sum)) => *sum += area,
-                    None => areas.push((index, area)),
+                let part = Bin { index, area, covered_ns: to - since, min: value, max: value };
+                match bins.last_mut().filter(|last| last.index == index) {
+                    Some(last) => *last = last.join(part, index),
+                    None => bins.push(part),
                 }
                 since = to;
             }
             since = since.max(until);
             value += i128::from(change);
         }
-        areas
+        bins
     }
 
     /// Fills a row with the tiles of all levels.
     pub(super) fn fill(mut self, row: &mut Row, scale: Scale) {
-        let mut areas = self.areas(scale);
+        let mut bins = self.bins(scale);
         row.levels = scale.levels;
+        row.max_thousandths = self.thousandths(bins.iter().map(|bin| bin.max).max().unwrap_or(0), 1);
         for level in 1..=scale.levels {
-            let values: Vec<(u64, i64)> = areas.iter().map(|area| self.mean(area, level, scale)).collect();
-            if level == 1 {
-                row.max_thousandths = values.iter().map(|(_, value)| *value).max().unwrap_or(0);
-            }
-            row.tiles.push(tiles(&values));
-            areas = coarser(&areas);
+            let shown: Vec<Shown> = bins.iter().map(|bin| self.shown(bin, level, scale)).collect();
+            row.tiles.push(tiles(&shown));
+            bins = coarser(&bins);
         }
     }
 
-    /// Thousandths of the mean over the bin, which may reach beyond the end.
-    fn mean(&self, (index, area): &Area, level: u32, scale: Scale) -> (u64, i64) {
+    /// A bin of this level, which may reach beyond the end.
+    fn shown(&self, bin: &Bin, level: u32, scale: Scale) -> Shown {
         let width = scale.bin_ns(level);
-        let begin = index.saturating_mul(width);
+        let begin = bin.index.saturating_mul(width);
         let known = (begin.saturating_add(width)).min(scale.duration_ns).saturating_sub(begin).max(1);
-        let mean = area * 1000 / (i128::from(known) * i128::from(self.one));
-        (*index, i64::try_from(mean).unwrap_or(i64::MAX))
+        // For the rest of the time it was 0.
+        let is_zero_at_times = bin.covered_ns < known;
+        let (least, most) = if is_zero_at_times { (bin.min.min(0), bin.max.max(0)) } else { (bin.min, bin.max) };
+        Shown {
+            index: bin.index,
+            mean: self.thousandths(bin.area, known),
+            min: self.thousandths(least, 1),
+            max: self.thousandths(most, 1),
+        }
+    }
+
+    fn thousandths(&self, sum: i128, of: u64) -> i64 {
+        let value = sum * 1000 / (i128::from(of) * i128::from(self.one));
+        i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })
     }
 }
 
-fn coarser(areas: &[Area]) -> Vec<Area> {
-    let groups = areas.chunk_by(|a, b| a.0 / BIN_FACTOR == b.0 / BIN_FACTOR);
-    groups.map(|group| (group[0].0 / BIN_FACTOR, group.iter().map(|(_, area)| area).sum())).collect()
+fn coarser(bins: &[Bin]) -> Vec<Bin> {
+    let groups = bins.chunk_by(|a, b| a.index / BIN_FACTOR == b.index / BIN_FACTOR);
+    let joined = groups.filter_map(|group| {
+        let index = group.first()?.index / BIN_FACTOR;
+        group.iter().copied().reduce(|all, one| all.join(one, index)).map(|bin| Bin { index, ..bin })
+    });
+    joined.collect()
 }
 
-fn tiles(values: &[(u64, i64)]) -> Vec<(u64, Packed)> {
-    let of_tile = values.chunk_by(|a, b| a.0 / BINS_PER_TILE == b.0 / BINS_PER_TILE);
-    let encode = |values: &[(u64, i64)]| {
+/// Count, indices, means, and then how far above and below its mean the counter was.
+fn tiles(bins: &[Shown]) -> Vec<(u64, Packed)> {
+    let of_tile = bins.chunk_by(|a, b| a.index / BINS_PER_TILE == b.index / BINS_PER_TILE);
+    let encode = |bins: &[Shown]| {
         let mut out = Writer::default();
-        out.put(values.len() as u64);
-        out.deltas(values.iter().map(|(index, _)| index % BINS_PER_TILE));
-        values.iter().for_each(|(_, value)| out.signed(*value));
-        (values[0].0 / BINS_PER_TILE, Packed::new(out.into_bytes()))
+        out.put(bins.len() as u64);
+        out.deltas(bins.iter().map(|bin| bin.index % BINS_PER_TILE));
+        bins.iter().for_each(|bin| out.signed(bin.mean));
+        bins.iter().for_each(|bin| out.put(bin.max.saturating_sub(bin.mean).max(0) as u64));
+        bins.iter().for_each(|bin| out.put(bin.mean.saturating_sub(bin.min).max(0) as u64));
+        (bins[0].index / BINS_PER_TILE, Packed::new(out.into_bytes()))
     };
     of_tile.map(encode).collect()
 }
@@ -206,8 +254,7 @@ impl Memory {
                 let (operation, kind) = (batch.u32("operation"), batch.u32("mem_kind"));
                 let (address, device) = (batch.u64("address"), batch.u32("device"));
                 batch.for_each_row(|i| {
-                    // Device memory, managed memory included; pinned memory is the host's.
-                    let on_device = matches!(kind.get(i), Some(3..=7));
+                    let on_device = kind.get(i).is_some_and(allocated::is_on_device);
                     let release = match operation.get(i) {
                         Some(1) => false,
                         Some(2) => true,
@@ -237,15 +284,11 @@ impl Memory {
     fn steps(&mut self, device: Device, begin_ns: i64) -> Steps {
         let mut operations = self.0.remove(&device).unwrap_or_default();
         operations.sort_unstable();
-        let mut live: HashMap<u64, i64> = HashMap::new();
+        let mut allocated = Allocated::default();
         let mut changes = Vec::with_capacity(operations.len());
-        for (start, address, release, bytes) in operations {
-            let change = if release {
-                live.remove(&address).map_or(0, |allocated| -allocated)
-            } else {
-                let bytes = bytes.max(0);
-                bytes - live.insert(address, bytes).unwrap_or(0)
-            };
+        for (start, address, is_release, bytes) in operations {
+            let operation = if is_release { 2 } else { 1 };
+            let Some((change, _)) = allocated.take(device, operation, address, bytes) else { continue };
             // What was allocated before the first record is there from the start.
             let at = u64::try_from(start.saturating_sub(begin_ns)).unwrap_or(0);
             changes.push((at, change));
@@ -259,14 +302,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bin_has_the_mean_of_its_time() {
+    fn a_bin_has_the_mean_of_its_time_and_the_extremes() {
         let scale = Scale { duration_ns: 25, base_bin_ns: 10, levels: 2 };
         let mut steps = Steps { changes: vec![(5, 2), (12, -2), (20, 4), (25, -4)], one: 1 };
-        let areas = steps.areas(scale);
-        assert_eq!(areas, [(0, 10), (1, 4), (2, 20)]);
-        let means: Vec<_> = areas.iter().map(|area| steps.mean(area, 1, scale)).collect();
-        assert_eq!(means, [(0, 1000), (1, 400), (2, 4000)], "the last bin has 5 ns");
-        assert_eq!(coarser(&areas), [(0, 34)]);
-        assert_eq!(steps.mean(&(0, 34), 2, scale), (0, 1360));
+        let bins = steps.bins(scale);
+        let bin = |index, area, covered_ns, min, max| Bin { index, area, covered_ns, min, max };
+        assert_eq!(bins, [bin(0, 10, 5, 2, 2), bin(1, 4, 2, 2, 2), bin(2, 20, 5, 4, 4)]);
+        let shown: Vec<_> = bins.iter().map(|bin| steps.shown(bin, 1, scale)).collect();
+        let of = |index, mean, min, max| Shown { index, mean, min, max };
+        assert_eq!(
+            shown,
+            [of(0, 1000, 0, 2000), of(1, 400, 0, 2000), of(2, 4000, 4000, 4000)],
+            "the last bin has 5 ns"
+        );
+        assert_eq!(coarser(&bins), [bin(0, 34, 12, 2, 4)]);
+        assert_eq!(steps.shown(&bin(0, 34, 12, 2, 4), 2, scale), of(0, 1360, 0, 4000));
+    }
+
+    #[test]
+    fn a_short_peak_is_not_lost_in_the_mean_of_its_bin() {
+        let scale = Scale { duration_ns: 1_000_000, base_bin_ns: 1000, levels: 6 };
+        let steps = Steps { changes: vec![(0, 1), (500_100, 1 << 35), (500_110, -(1 << 35))], one: 1 };
+        let mut row = Row::heading(super::super::rows::Kind::Counter, None, "memory".to_owned());
+        steps.fill(&mut row, scale);
+        assert_eq!(row.max_thousandths, ((1 << 35) + 1) * 1000);
     }
 }

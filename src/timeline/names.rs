@@ -180,7 +180,7 @@ impl<'a> Naming<'a> {
         for id in ids {
             let row = id.and_then(|id| self.labels.shape(id as u32));
             column.push(match row {
-                Some(row) => Some(u64::from(self.shapes.intern(row)?)),
+                Some(row) => Some(u64::from(self.shapes.intern(&row)?)),
                 None => None,
             });
         }
@@ -192,7 +192,7 @@ impl<'a> Naming<'a> {
         self.shapes = PageShapes::default();
         let mut columns = [const { Column::none() }; EXTENTS.len()];
         for id in ids {
-            let row = id.and_then(|id| self.labels.shape(id as u32)).map(extents).unwrap_or_default();
+            let row = id.and_then(|id| self.labels.shape(id as u32)).as_ref().map(extents).unwrap_or_default();
             for (column, number) in columns.iter_mut().zip(row) {
                 column.push(number.and_then(|number| u64::try_from(number).ok()));
             }

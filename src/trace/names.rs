@@ -64,20 +64,29 @@ impl Names {
 }
 
 /// Launch shapes by id; equal shapes share one. The `id` field of a stored row is its own id.
+///
+/// Grids that follow the data make millions of shapes, of which everything but the grid repeats. So a shape is kept as
+/// its grid and the number of the rest.
 #[derive(Default)]
 pub struct Shapes {
-    rows: Vec<ShapeRow>,
-    /// Hash and id. There can be millions of shapes, and hashing one again whenever the table grows is slow.
-    index: HashTable<(u32, u32)>,
+    grids: Vec<Grid>,
+    index: HashTable<u32>,
+    rests: Vec<ShapeRow>,
+    rest_index: HashTable<u32>,
     hasher: foldhash::fast::FixedState,
 }
 
-/// The bits of a shortened hash spread over the 64 that a table looks at.
-fn spread(hash: u32) -> u64 {
-    u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+/// One shape: the number of the rest, and the grid in blocks; [`ELSEWHERE`] where the rest says it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Grid {
+    rest: u32,
+    blocks: [u32; 3],
 }
 
-/// What makes two shapes the same: everything but the id.
+/// A side of a grid that is null or does not fit into 32 bits: the rest has it as it is.
+const ELSEWHERE: u32 = u32::MAX;
+
+/// What makes two rests the same: everything but the id.
 fn key(row: &ShapeRow) -> [Option<i64>; 17] {
     [
         Some(i64::from(row.name_id)),
@@ -100,35 +109,123 @@ fn key(row: &ShapeRow) -> [Option<i64>; 17] {
     ]
 }
 
+/// Takes a side of a grid out of a row, if it fits.
+fn taken(side: &mut Option<i64>) -> u32 {
+    let fits = side.and_then(|blocks| u32::try_from(blocks).ok()).filter(|blocks| *blocks != ELSEWHERE);
+    match fits {
+        Some(blocks) => {
+            *side = None;
+            blocks
+        }
+        None => ELSEWHERE,
+    }
+}
+
 impl Shapes {
     /// The id of the shape, new or known; the row's own `id` is ignored.
-    pub fn intern(&mut self, row: ShapeRow) -> u32 {
-        let rows = &mut self.rows;
-        let wanted = key(&row);
-        let hash = self.hasher.hash_one(wanted) as u32;
-        let entry = self.index.entry(
-            spread(hash),
-            |&(other, id)| other == hash && key(&rows[id as usize]) == wanted,
-            |&(hash, _)| spread(hash),
+    pub fn intern(&mut self, mut row: ShapeRow) -> u32 {
+        let blocks = [taken(&mut row.grid_x), taken(&mut row.grid_y), taken(&mut row.grid_z)];
+        let grid = Grid { rest: self.rest(row), blocks };
+        let (grids, hasher) = (&mut self.grids, &self.hasher);
+        let found = self.index.entry(
+            hasher.hash_one(grid),
+            |&id| grids[id as usize] == grid,
+            |&id| hasher.hash_one(grids[id as usize]),
         );
-        match entry {
-            hashbrown::hash_table::Entry::Occupied(known) => known.get().1,
-            hashbrown::hash_table::Entry::Vacant(vacant) => {
-                let id = rows.len() as u32;
-                vacant.insert((hash, id));
-                rows.push(ShapeRow { id, ..row });
-                id
-            }
-        }
+        let id = *found
+            .or_insert_with(|| {
+                grids.push(grid);
+                grids.len() as u32 - 1
+            })
+            .get();
+        id
+    }
+
+    fn rest(&mut self, row: ShapeRow) -> u32 {
+        let wanted = key(&row);
+        let (rests, hasher) = (&mut self.rests, &self.hasher);
+        let found = self.rest_index.entry(
+            hasher.hash_one(wanted),
+            |&rest| key(&rests[rest as usize]) == wanted,
+            |&rest| hasher.hash_one(key(&rests[rest as usize])),
+        );
+        let rest = *found
+            .or_insert_with(|| {
+                rests.push(ShapeRow { id: 0, ..row });
+                rests.len() as u32 - 1
+            })
+            .get();
+        rest
     }
 
     /// The shape with this id.
-    pub fn get(&self, id: u32) -> Option<&ShapeRow> {
-        self.rows.get(id as usize)
+    pub fn get(&self, id: u32) -> Option<ShapeRow> {
+        let grid = self.grids.get(id as usize)?;
+        let mut row = ShapeRow { id, ..self.rests[grid.rest as usize].clone() };
+        for (side, blocks) in [&mut row.grid_x, &mut row.grid_y, &mut row.grid_z].into_iter().zip(grid.blocks) {
+            if blocks != ELSEWHERE {
+                *side = Some(i64::from(blocks));
+            }
+        }
+        Some(row)
+    }
+
+    /// The shape with this id but for its grid: what names the kernel, without a copy.
+    pub fn without_grid(&self, id: u32) -> Option<&ShapeRow> {
+        self.grids.get(id as usize).map(|grid| &self.rests[grid.rest as usize])
+    }
+
+    /// How many there are; ids are below this.
+    pub fn len(&self) -> usize {
+        self.grids.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.grids.is_empty()
     }
 
     /// All shapes, by id.
-    pub fn all(&self) -> &[ShapeRow] {
-        &self.rows
+    pub fn all(&self) -> impl Iterator<Item = ShapeRow> {
+        (0..self.len() as u32).filter_map(|id| self.get(id))
+    }
+
+    /// For every shape, by id, the number of what it has beside its grid. Shapes with one number are of one kernel.
+    pub fn rests(&self) -> impl Iterator<Item = u32> {
+        self.grids.iter().map(|grid| grid.rest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_come_back_as_they_were_whatever_their_grids() {
+        let mut shapes = Shapes::default();
+        let sides = [None, Some(0), Some(7), Some(i64::from(u32::MAX) - 1), Some(i64::from(u32::MAX)), Some(-1)];
+        let mut rows = Vec::new();
+        for name_id in 1..3 {
+            for x in sides {
+                for z in [None, Some(1), Some(i64::MAX)] {
+                    rows.push(ShapeRow {
+                        name_id,
+                        grid_x: x,
+                        grid_z: z,
+                        registers: Some(32),
+                        ..ShapeRow::default()
+                    });
+                }
+            }
+        }
+        let ids: Vec<u32> = rows.iter().map(|row| shapes.intern(row.clone())).collect();
+        assert_eq!(ids, (0..rows.len() as u32).collect::<Vec<_>>(), "all are different");
+        for (id, row) in (0..).zip(&rows) {
+            assert_eq!(shapes.intern(row.clone()), id);
+            assert_eq!(shapes.get(id), Some(ShapeRow { id, ..row.clone() }));
+            assert_eq!(shapes.without_grid(id).map(|row| row.name_id), Some(row.name_id));
+        }
+        assert_eq!((shapes.len(), shapes.all().count()), (rows.len(), rows.len()));
+        assert_eq!(shapes.get(rows.len() as u32), None);
     }
 }

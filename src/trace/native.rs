@@ -106,31 +106,29 @@ impl NativeFile {
     }
 
     fn read_definitions(&mut self, names: &mut Names, shapes: &mut Shapes, notes: &mut Vec<Note>) {
-        let (batches, problems) = self.reader.definition_batches(&tables::STRING);
-        for batch in &batches {
-            let [id, bytes] = &batch.columns[..] else { continue };
+        // Batch by batch, each dropped when done: there can be millions of names and shapes.
+        let NativeFile { reader, names: name_map, shapes: shape_map, .. } = self;
+        let mut problems = reader.each_definition_batch(&tables::STRING, &mut |batch| {
+            let [id, bytes] = &batch.columns[..] else { return };
             if let (Values::U32(ids), Values::Bytes(bytes)) = (&id.values, &bytes.values) {
                 for (i, &id) in ids.iter().enumerate() {
-                    self.names.insert(id, names.intern(bytes.get(i)));
+                    name_map.insert(id, names.intern(bytes.get(i)));
                 }
             }
-        }
-        notes.extend(problems.iter().map(|p| self.note_of(p)));
-        let (batches, problems) = self.reader.definition_batches(&tables::SHAPE);
-        // Batch by batch, each dropped when done: there can be millions of shapes.
-        for batch in batches {
+        });
+        problems.extend(reader.each_definition_batch(&tables::SHAPE, &mut |batch| {
             for i in 0..batch.rows {
                 let row = ShapeRow::from_batch(&batch, i);
                 let id = row.id;
                 let shared = shapes.intern(ShapeRow {
-                    name_id: self.names.get(row.name_id),
-                    demangled_id: row.demangled_id.map(|n| self.names.get(n)),
-                    base_id: row.base_id.map(|n| self.names.get(n)),
+                    name_id: name_map.get(row.name_id),
+                    demangled_id: row.demangled_id.map(|n| name_map.get(n)),
+                    base_id: row.base_id.map(|n| name_map.get(n)),
                     ..row
                 });
-                self.shapes.insert(id, shared);
+                shape_map.insert(id, shared);
             }
-        }
+        }));
         notes.extend(problems.iter().map(|p| self.note_of(p)));
     }
 

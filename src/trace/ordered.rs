@@ -338,7 +338,7 @@ impl Merge<'_> {
                 (!x.is_null(i), self.names.get(a[i])).cmp(&(!y.is_null(j), self.names.get(b[j])))
             }
             (Values::U32(a), Values::U32(b)) if unit == Unit::Shape => {
-                let name = |id: u32| self.shapes.get(id).map(|shape| self.names.get(shape.name_id));
+                let name = |id: u32| self.shapes.without_grid(id).map(|shape| self.names.get(shape.name_id));
                 // Shapes of one name are numbered in the order of the files.
                 name(a[i]).cmp(&name(b[j])).then(a[i].cmp(&b[j]))
             }

@@ -110,7 +110,7 @@ impl Filter {
                 .collect();
         }
         if let Some(pattern) = &selection.kernel_name {
-            let shapes = 0..frames.shapes.all().len() as u32;
+            let shapes = 0..frames.shapes.len() as u32;
             filter.shape = shapes.map(|id| pattern.is_match(&kernel_text(id))).collect();
         }
         if let Some(name) = &selection.range {
@@ -369,7 +369,7 @@ fn top_kernels(
     most: usize,
     kernel_text: impl Fn(u32) -> String,
 ) -> Result<Vec<bool>> {
-    let shapes = frames.shapes.all().len();
+    let shapes = frames.shapes.len();
     let totals = frames.fold(
         &tables::KERNEL,
         &["shape_id", "duration_ns"],

@@ -119,7 +119,8 @@ def bin_tiles(bins, counter=False):
         inside = [i - tile * PER_BINS for i in indices]
         columns = [[inside[0]] + [b - a for a, b in zip(inside, inside[1:])]]
         if counter:
-            columns.append([2 * bins[i] for i in indices])
+            # The mean; how far the most and the least are from it.
+            columns += [[2 * bins[i][0] for i in indices], [bins[i][1] - bins[i][0] for i in indices], [bins[i][0] for i in indices]]
         else:
             columns += [[bins[i][k] for i in indices] for k in range(5)]
         yield tile, varints([len(indices)]) + b"".join(map(varints, columns))
@@ -242,14 +243,14 @@ def build(kernels, hostile):
                 "columns": [{"name": "start_ns", "encoding": "delta"}, {"name": "duration_ns", "encoding": "nullable"}, {"name": "name", "encoding": "plain"}, {"name": "lane", "encoding": "plain"},
                             *({"name": name, "encoding": "nullable"} for name in row.more)] if row.start else [], "tile_spans": spans}
         if i == queue:
-            bins = {k: [min(64000, 1000 * (k * 7919 % 29))] for k in range(duration // bin_ns + 1)}
+            bins = {k: [1000 * (k * 7919 % 29)] * 2 for k in range(duration // bin_ns + 1)}
             for level in range(1, levels + 1):
-                for k, data in bin_tiles({k: v[0] for k, v in bins.items()}, True):
+                for k, data in bin_tiles(bins, True):
                     tiles[f"{i}/{level}/{k}"] = data
                 merged = {}
                 for k, v in bins.items():
-                    merged.setdefault(k // FACTOR, []).append(v[0])
-                bins = {k: [sum(v) // len(v)] for k, v in merged.items()}
+                    merged.setdefault(k // FACTOR, []).append(v)
+                bins = {k: [sum(mean for mean, _ in v) // len(v), max(most for _, most in v)] for k, v in merged.items()}
             fact |= {"levels": levels, "busy_ns": 0, "max": 28, "unit": "kernels"}
         else:
             # A row that has records of its own does not also show those of its children: they are the same ones.

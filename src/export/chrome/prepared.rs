@@ -49,7 +49,7 @@ impl<'a> Prepared<'a> {
     /// Nothing prepared yet.
     pub fn new(labels: &'a Labels<'a>) -> Self {
         let names = labels.frames().names.len();
-        let shapes = labels.frames().shapes.all().len();
+        let shapes = labels.frames().shapes.len();
         Prepared {
             labels,
             shapes: slots(if shapes <= SHAPES { shapes } else { 0 }),
@@ -75,7 +75,7 @@ impl<'a> Prepared<'a> {
         Self::copy(out, &self.shapes, shape, |out| {
             begin(out, self.labels.kernel(shape));
             if let Some(row) = self.labels.shape(shape) {
-                self.launch(out, row);
+                self.launch(out, &row);
             }
         });
     }

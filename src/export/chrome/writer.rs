@@ -7,6 +7,7 @@ use super::output::Output;
 use super::own;
 use super::prepared::{self, Prepared};
 use super::who::{self, Who};
+use crate::analysis::allocated::{self, Allocated};
 use crate::analysis::cpu_slices::{self, SampledThread, earlier};
 use crate::error::Result;
 use crate::export::Context;
@@ -32,9 +33,6 @@ const EVENT_BYTES: usize = 320;
 /// How long a list of rows gets before another one begins: readers hold an event in memory as a whole.
 const LIST_BYTES: usize = 100_000;
 
-/// `CUpti_ActivityMemoryKind` of a device's memory.
-const DEVICE_MEMORY: u32 = 3;
-
 /// Writes a document.
 pub struct Writer<'a, 'n> {
     context: &'a Context<'a>,
@@ -47,8 +45,8 @@ pub struct Writer<'a, 'n> {
     zero_ns: Option<i64>,
     /// Shapes that have been written.
     shapes: Vec<bool>,
-    /// Bytes allocated by process and device.
-    allocated: HashMap<(u32, u32), i64>,
+    /// How much memory is allocated.
+    allocated: Allocated,
 }
 
 impl<'a, 'n> Writer<'a, 'n> {
@@ -64,9 +62,18 @@ impl<'a, 'n> Writer<'a, 'n> {
     ) -> Result<Self> {
         let mut prepared = Prepared::new(context.labels);
         prepared.external_ids = external_ids(context)?;
-        let shapes = vec![false; context.frames.shapes.all().len()];
+        let shapes = vec![false; context.frames.shapes.len()];
         let who = Who::new(naming);
-        Ok(Writer { context, prepared, who, placing, defining, zero_ns: None, shapes, allocated: HashMap::new() })
+        Ok(Writer {
+            context,
+            prepared,
+            who,
+            placing,
+            defining,
+            zero_ns: None,
+            shapes,
+            allocated: Allocated::default(),
+        })
     }
 
     /// Writes the next rows.
@@ -262,7 +269,7 @@ fn base(first_ns: i64) -> i64 {
 }
 
 /// Writes how much memory of each device is allocated whenever that changes.
-fn count_memory(allocated: &mut HashMap<(u32, u32), i64>, events: &Events, placed: &Placed, out: &mut Vec<u8>) {
+fn count_memory(allocated: &mut Allocated, events: &Events, placed: &Placed, out: &mut Vec<u8>) {
     for slot in &placed.slots {
         let piece = &placed.pieces[slot.piece as usize];
         if piece.table() != &tables::MEMORY {
@@ -270,16 +277,14 @@ fn count_memory(allocated: &mut HashMap<(u32, u32), i64>, events: &Events, place
         }
         let i = slot.row as usize;
         let number = |name| column::<u32>(&piece.rows, name).get(i).unwrap_or(0);
+        if !allocated::is_on_device(number("mem_kind")) {
+            continue;
+        }
         let bytes = column::<i64>(&piece.rows, "bytes").get(i).unwrap_or(0);
-        let change = match number("operation") {
-            1 => bytes,
-            2 => bytes.saturating_neg(),
-            _ => 0,
-        };
-        if number("mem_kind") == DEVICE_MEMORY && change != 0 {
-            let sum = allocated.entry((piece.process, number("device"))).or_default();
-            *sum = sum.saturating_add(change);
-            events.counter(out, slot, "allocated bytes", |out| json::signed(out, *sum));
+        let address = column::<u64>(&piece.rows, "address").get(i).unwrap_or(0);
+        let device = (piece.process, number("device"));
+        if let Some((_, sum)) = allocated.take(device, number("operation"), address, bytes) {
+            events.counter(out, slot, "allocated bytes", |out| json::signed(out, sum));
         }
     }
 }

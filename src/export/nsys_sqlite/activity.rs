@@ -59,7 +59,7 @@ fn kernels(writer: &mut Writer) -> Result<()> {
             "clusterZ",
         ],
     );
-    let mut names: Vec<Option<KernelNames>> = vec![None; writer.context.frames.shapes.all().len()];
+    let mut names: Vec<Option<KernelNames>> = vec![None; writer.context.frames.shapes.len()];
     writer.each(|writer, process, kernel: KernelRow| {
         let slot = kernel.shape_id as usize;
         let (mangled, demangled, base) = match names.get(slot).copied().flatten() {
@@ -73,7 +73,7 @@ fn kernels(writer: &mut Writer) -> Result<()> {
             }
         };
         let shape = writer.context.labels.shape(kernel.shape_id);
-        let number = |get: fn(&tables::ShapeRow) -> Option<i64>| shape.and_then(get).into();
+        let number = |get: fn(&tables::ShapeRow) -> Option<i64>| shape.as_ref().and_then(get).into();
         let (start, end) = writer.clock.span_of(kernel.start_ns, kernel.duration_ns);
         rows.add([
             start.into(),

@@ -65,9 +65,9 @@ fn kernels(writer: &mut Writer) -> Result<()> {
     let mut grid_id = 0i64;
     writer.each(|writer, kernel: KernelRow| {
         let shape = writer.context.labels.shape(kernel.shape_id);
-        let number = |get: fn(&ShapeRow) -> Option<i64>| shape.and_then(get).into();
+        let number = |get: fn(&ShapeRow) -> Option<i64>| shape.as_ref().and_then(get).into();
         let stored = |shape: &ShapeRow| if shape.name_id != 0 { Some(shape.name_id) } else { shape.demangled_id };
-        let name = writer.name(shape.and_then(stored))?;
+        let name = writer.name(shape.as_ref().and_then(stored))?;
         let (start, end) = writer.span_of(kernel.start_ns, kernel.duration_ns);
         let time = |time: Option<i64>| time.map_or(0, |time| writer.at(time));
         grid_id += 1;

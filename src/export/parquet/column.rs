@@ -205,7 +205,7 @@ impl OfShapes {
     ) {
         let column = &piece.rows.columns[column];
         let Values::U32(shapes) = &column.values else { return into.extend_same(None, rows.len()) };
-        let known = context.frames.shapes.all().len();
+        let known = context.frames.shapes.len();
         if self.0.len() < known {
             let new = self.0.len() as u32..known as u32;
             self.0.extend(new.map(|shape| whole(&flat::shape_cell(context, shape, field))));

@@ -3,6 +3,7 @@
 
 use super::names::{Columns, Names};
 use super::tracks::{Counter, Tracks};
+use crate::analysis::allocated::{self, Allocated};
 use crate::export::slices::line::Form;
 use crate::export::slices::place::{Placed, Slot};
 use crate::trace::ordered::Piece;
@@ -52,13 +53,11 @@ pub struct Items {
     open: BinaryHeap<Reverse<Ending>>,
     begun: u64,
     counts: HashMap<u32, i64>,
+    allocated: Allocated,
     with_counters: bool,
     /// Those of the chunk at hand.
     pub list: Vec<Item>,
 }
-
-/// `CUpti_ActivityMemoryKind` of a device's memory.
-const DEVICE_MEMORY: u32 = 3;
 
 impl Items {
     /// Nothing has happened yet.
@@ -176,16 +175,14 @@ impl Items {
 
     fn memory(&mut self, piece: &Piece, columns: &Columns, slot: &Slot, tracks: &mut Tracks, out: &mut Vec<u8>) {
         let i = slot.row as usize;
-        let bytes = columns.bytes.get(i).unwrap_or(0);
-        let change = match columns.operation.get(i) {
-            Some(1) => bytes,
-            Some(2) => bytes.saturating_neg(),
-            _ => 0,
-        };
-        if columns.mem_kind.get(i) == Some(DEVICE_MEMORY) && change != 0 {
-            let device = columns.device.get(i).unwrap_or(0);
-            let counter = tracks.counter(Counter::Memory(piece.process, device), out);
-            let sum = self.change(counter, change);
+        if !allocated::is_on_device(columns.mem_kind.get(i).unwrap_or(0)) {
+            return;
+        }
+        let device = (piece.process, columns.device.get(i).unwrap_or(0));
+        let (operation, bytes) = (columns.operation.get(i).unwrap_or(0), columns.bytes.get(i).unwrap_or(0));
+        let address = columns.address.get(i).unwrap_or(0);
+        if let Some((_, sum)) = self.allocated.take(device, operation, address, bytes) {
+            let counter = tracks.counter(Counter::Memory(device.0, device.1), out);
             self.list.push(Item { at_ns: slot.start_ns, what: What::Count(counter, sum) });
         }
     }

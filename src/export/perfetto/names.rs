@@ -28,6 +28,7 @@ view! {
         event: u32,
         correlation: u64,
         bytes: i64,
+        address: u64,
         result: u32,
         style: u32,
         domain_id: u32,

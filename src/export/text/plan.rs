@@ -116,7 +116,7 @@ impl<'a, F: Format> Plan<'a, F> {
                 Step::OfProcess((0..frames.processes.len() as u32).map(of).collect())
             }
             Source::Label if table == &tables::KERNEL => {
-                let shapes = 0..frames.shapes.all().len() as u32;
+                let shapes = 0..frames.shapes.len() as u32;
                 let column = table.column_index("shape_id").unwrap_or(0);
                 Step::OfId(column, shapes.map(|shape| text(labels.kernel(shape))).collect())
             }
@@ -142,7 +142,7 @@ impl<'a, F: Format> Plan<'a, F> {
 
     /// The text of some fields for every shape, and last for a shape that is not known.
     fn shapes(&self, context: &Context, first: usize, fields: &[ShapeField]) -> Vec<Vec<u8>> {
-        let count = context.frames.shapes.all().len() as u32;
+        let count = context.frames.shapes.len() as u32;
         (0..=count)
             .map(|shape| {
                 let mut text = Vec::new();

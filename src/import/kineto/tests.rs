@@ -159,7 +159,7 @@ fn launch_shapes_are_kept_where_all_is_asked_for() {
         let mut source = |into: &mut Vec<u8>| text.take().map(|t| into.extend_from_slice(t)).is_some();
         walk(&mut source, &Need { detail, ..Need::all() }, &mut sink);
     }
-    let [plain, full] = shapes.all() else { panic!("two shapes") };
+    let [plain, full] = &shapes.all().collect::<Vec<_>>()[..] else { panic!("two shapes") };
     assert_eq!((plain.name_id, plain.grid_x, plain.registers), (full.name_id, None, None));
     assert_eq!([full.grid_x, full.grid_y, full.block_x], [2322, 2, 384].map(Some));
     assert_eq!((full.registers, full.dynamic_smem_bytes, full.static_smem_bytes), (Some(90), Some(16_384), None));

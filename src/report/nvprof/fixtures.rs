@@ -44,8 +44,8 @@ impl Labels for Names {
     fn kernel(&self, shape: u32) -> &str {
         if shape == 0 { "foo(float*, int)" } else { "triton_red_0" }
     }
-    fn shape(&self, shape: u32) -> Option<&ShapeRow> {
-        self.shapes.get(shape as usize)
+    fn shape(&self, shape: u32) -> Option<ShapeRow> {
+        self.shapes.get(shape as usize).cloned()
     }
     fn api(&self, name: u32) -> &str {
         NAMES[name as usize]

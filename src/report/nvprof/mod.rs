@@ -57,7 +57,7 @@ pub trait Labels {
     /// A kernel's name, demangled as chosen.
     fn kernel(&self, shape: u32) -> &str;
     /// A launch shape; `None` where the trace has none.
-    fn shape(&self, shape: u32) -> Option<&ShapeRow>;
+    fn shape(&self, shape: u32) -> Option<ShapeRow>;
     /// An API call's name, without version suffix.
     fn api(&self, name: u32) -> &str;
     /// Any interned text: files, variables.

@@ -141,9 +141,14 @@ class Bins {
     for (let i = 0, before = firstBin; i < count; i++) before = this.bin[i] += before;
     if (isCounter) {
       this.value = reader.column(count);
+      this.max = reader.column(count);
+      this.min = reader.column(count);
       for (let i = 0; i < count; i++) {
         const value = this.value[i];
-        this.value[i] = (value % 2 === 1 ? -(value + 1) / 2 : value / 2) / 1000;
+        const mean = value % 2 === 1 ? -(value + 1) / 2 : value / 2;
+        this.value[i] = mean / 1000;
+        this.max[i] = (mean + this.max[i]) / 1000;
+        this.min[i] = (mean - this.min[i]) / 1000;
       }
       return;
     }

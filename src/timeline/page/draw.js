@@ -336,14 +336,28 @@ class Painter {
 
   /** Headings (how busy what lies below is) and counters: an area over time. */
   paintArea(g, row, pixels, top) {
-    const y = row.y - top;
-    const counter = row.kind === "counter";
+    if (row.kind === "counter") {
+      // The most behind the mean: a short peak is seen however far out one zooms.
+      row.count = 0;
+      this.sumCounter(row, pixels, (tile) => tile.max, Math.max);
+      g.globalAlpha = 0.4;
+      this.paintCover(g, row, pixels, top, row.max || 1, this.colour.counter);
+      g.globalAlpha = 1;
+      this.sumCounter(row, pixels, (tile) => tile.value, (before, value, weight) => (before * weight + value) / (weight + 1));
+      this.paintCover(g, row, pixels, top, row.max || 1, this.colour.counter);
+      return;
+    }
+    row.count = this.sumBins(row, row.drawn, pixels);
+    if (row.drawn.level === 1) this.sumBelow(row, pixels);
+    const isHost = row.kind === "process" || row.kind === "thread";
+    this.paintCover(g, row, pixels, top, 1, this.colour[isHost ? "busyhost" : "busygpu"]);
+  }
+
+  /** The strip's coverage as an area; `most` is the height of the row. */
+  paintCover(g, row, pixels, top, most, colour) {
     const { cover } = this.strip;
-    row.count = counter ? this.sumCounter(row, pixels) : this.sumBins(row, row.drawn, pixels);
-    if (!counter && row.drawn.level === 1) this.sumBelow(row, pixels);
-    const most = counter ? row.max || 1 : 1;
     const room = row.height - 5;
-    const base = y + row.height - 2;
+    const base = row.y - top + row.height - 2;
     const area = new Path2D();
     let before = -1;
     area.moveTo(0, base);
@@ -356,7 +370,7 @@ class Painter {
     }
     area.lineTo(this.width, base - Math.max(0, before) * room);
     area.lineTo(this.width, base);
-    g.fillStyle = counter ? this.colour.counter : this.colour[row.kind === "process" || row.kind === "thread" ? "busyhost" : "busygpu"];
+    g.fillStyle = colour;
     g.fill(area);
   }
 
@@ -379,25 +393,28 @@ class Painter {
     }
   }
 
-  /** The mean of a counter per pixel, into the strip's coverage. Returns 0: counters count no records. */
-  sumCounter(row, pixels) {
+  /**
+   * A counter per pixel, into the strip's coverage: `valuesOf` gives a tile's values, `join` what several bins of one pixel
+   * are together (what there is, the next value, how many there were).
+   */
+  sumCounter(row, pixels, valuesOf, join) {
     const { strip, view } = this;
     const bin = this.binNs(row.drawn.level);
     const scale = pixels / view.span;
     const weight = strip.most;
     strip.clear();
     for (const tile of row.drawn.tiles) {
+      const values = valuesOf(tile);
       for (let i = lowerBound(tile.bin, Math.floor(view.from / bin) - 1, tile.count); i < tile.count; i++) {
         const left = (tile.bin[i] * bin - view.from) * scale;
         if (left > pixels) break;
         const last = Math.min(pixels - 1, Math.ceil(left + bin * scale) - 1);
         for (let x = Math.max(0, Math.floor(left)); x <= last; x++) {
-          strip.cover[x] = (strip.cover[x] * weight[x] + tile.value[i]) / (weight[x] + 1);
+          strip.cover[x] = join(strip.cover[x], values[i], weight[x]);
           weight[x]++;
         }
       }
     }
-    return 0;
   }
 
   /** The distance between ticks, and how far apart the labelled absolute times are where labels would be too long. */

@@ -136,7 +136,10 @@ class Tip {
     const { names, painter } = this.app;
     const bin = painter.binNs(row.drawn.level);
     if (row.kind === "counter") {
-      return this.lines(row.label, painter.colour.counter, [["Mean", counterText(row, tile.value[at])], ["Over", timeText(bin)], ["Highest", counterText(row, row.max)]]);
+      return this.lines(row.label, painter.colour.counter, [
+        ["Mean", counterText(row, tile.value[at])], ["Least", counterText(row, tile.min[at])], ["Most", counterText(row, tile.max[at])],
+        ["Over", timeText(bin)], ["Most ever", counterText(row, row.max)],
+      ]);
     }
     const name = names.text(tile.name[at]);
     const fields = [["From", exactTime(tile.bin[at] * bin)], ["Over", timeText(bin)], ["Busy", `${shareText(tile.busy[at], bin)} (${timeText(tile.busy[at])})`], ["Records", `${grouped(String(tile.records[at]))} start here`]];

@@ -168,12 +168,13 @@ impl Page {
         bins
     }
 
-    /// Bins of a counter: index and value in thousandths.
+    /// Bins of a counter: index and mean in thousandths. The mean lies between the least and the most.
     pub fn values(&self, row: &Value, level: u64) -> Vec<(u64, i64)> {
         let mut out = Vec::new();
         for (first, mut bytes) in self.tiles(row, level) {
             let n = bytes.next();
             let (index, values) = (bytes.deltas(n), bytes.take(n));
+            let (_above, _below) = (bytes.take(n), bytes.take(n));
             assert!(bytes.0.is_empty());
             let value = |v: u64| (v >> 1) as i64 ^ -((v & 1) as i64);
             out.extend(index.iter().zip(values).map(|(i, v)| (first + i, value(v))));

@@ -34,21 +34,28 @@ impl<S: Source> TraceReader<S> {
 
     /// As [`TraceReader::definitions`], column by column.
     pub fn definition_batches(&self, table: &'static TableSpec) -> (Vec<Batch>, Vec<Problem>) {
+        let mut batches = Vec::new();
+        let problems = self.each_definition_batch(table, &mut |batch| batches.push(batch));
+        (batches, problems)
+    }
+
+    /// As [`TraceReader::definition_batches`], one batch in memory at a time: what could not be read.
+    pub fn each_definition_batch(&self, table: &'static TableSpec, each: &mut dyn FnMut(Batch)) -> Vec<Problem> {
         let of_table = |f: &&FrameInfo| f.table == table.id;
         let repeats: Vec<&FrameInfo> =
             self.frames.iter().filter(of_table).filter(|f| f.is_repeat() && !f.is_json()).collect();
-        let (mut batches, mut problems) = (Vec::new(), Vec::new());
+        let mut problems = Vec::new();
         let mut next = 0;
         for frame in self.frames.iter().filter(of_table).filter(|f| !f.is_repeat() && !f.is_json()) {
             let range = frame.row_range();
             if range.start > next {
-                self.repeated(next..range.start, &repeats, frame.offset, &mut batches, &mut problems);
+                self.repeated(next..range.start, &repeats, frame.offset, each, &mut problems);
             }
             match self.read_batch(frame, None) {
-                Ok(batch) => batches.push(batch),
+                Ok(batch) => each(batch),
                 Err(_) => {
                     let before = problems.len();
-                    self.repeated(range.clone(), &repeats, frame.offset, &mut batches, &mut problems);
+                    self.repeated(range.clone(), &repeats, frame.offset, each, &mut problems);
                     // Here the frame is known, so say where it is rather than that rows are missing.
                     if let Some(problem) = problems.get_mut(before) {
                         *problem = Problem { rows: problem.rows, ..frame_problem(frame) };
@@ -59,9 +66,9 @@ impl<S: Source> TraceReader<S> {
         }
         let last = repeats.iter().map(|f| f.row_range().end).max().unwrap_or(0);
         if last > next {
-            self.repeated(next..last, &repeats, self.resume_at, &mut batches, &mut problems);
+            self.repeated(next..last, &repeats, self.resume_at, each, &mut problems);
         }
-        (batches, problems)
+        problems
     }
 
     /// Takes rows from repetitions; what none of them has becomes a problem at `offset`.
@@ -70,7 +77,7 @@ impl<S: Source> TraceReader<S> {
         rows: Range<u64>,
         repeats: &[&FrameInfo],
         offset: u64,
-        batches: &mut Vec<Batch>,
+        each: &mut dyn FnMut(Batch),
         problems: &mut Vec<Problem>,
     ) {
         let mut next = rows.start;
@@ -86,7 +93,7 @@ impl<S: Source> TraceReader<S> {
             let end = rows.end.min(range.end);
             let mut part = Batch::empty(batch.table);
             part.append(&batch, (next - range.start) as usize..(end - range.start) as usize);
-            batches.push(part);
+            each(part);
             next = end;
         }
         if next < rows.end {
