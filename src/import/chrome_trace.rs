@@ -1,14 +1,20 @@
-//! Chrome traces of any program, py-spy's among them: ranges, marks and counters. PyTorch's have a reader of their own
-//! ([`super::kineto`]), which hands traces without a single event of PyTorch's over to this one.
+//! Chrome traces of any program: ranges, marks and counters, and where lanes are named as those of GPUs, their work.
+//! PyTorch's have a reader of their own ([`super::kineto`]), which hands traces without a single event of PyTorch's over
+//! to this one.
 
-mod open;
+pub(super) mod lanes;
+pub(super) mod open;
+mod work;
 
-use self::open::{Open, OpenRanges};
+use self::lanes::{Lanes, Place};
+use self::open::{Closed, Edge, Edges, Lane, Open};
+use self::work::{Details, Work};
 use super::kineto::document::{Document, End, Visitor};
-use super::kineto::event::Event;
-use super::kineto::number::{integer, nanoseconds, scaled};
+use super::kineto::event::{Category, Event};
+use super::kineto::number::{integer, nanoseconds};
 use super::kineto::people::thread_id;
-use super::kineto::tally::{Tallies, Tally};
+use super::kineto::stray::{counter_values, phase_name};
+use super::kineto::tally::Tallies;
 use super::kineto::tape::{Tape, Value};
 use super::kineto::text::unescape;
 use super::kineto::{notes, sniff, unpack};
@@ -17,10 +23,13 @@ use crate::error::Result;
 use crate::trace::sink::{Need, ProcessInfo, ProcessIx, Sink, valid_duration};
 use hashbrown::{HashMap, HashSet};
 use std::path::Path;
-use trace_format::tables::{self, RangeRow, SampleRow, ThreadRow};
+use trace_format::tables::{self, ApiRow, RangeRow, SampleRow, ThreadRow};
 
 /// Reads Chrome traces.
 pub struct ChromeTrace;
+
+/// What py-spy writes into each of its events.
+const PYSPY: &[u8] = br#""cat":"py-spy""#;
 
 impl Importer for ChromeTrace {
     fn name(&self) -> &'static str {
@@ -28,17 +37,24 @@ impl Importer for ChromeTrace {
     }
 
     fn describes(&self) -> &'static str {
-        "Chrome trace event JSON of any program, plain or gzip (py-spy chrometrace)"
+        "Chrome trace event JSON of any program, plain or gzip (rocprof, JAX and XLA, Proton, nsys2json, py-spy)"
     }
 
     fn sniff(&self, head: &Head) -> bool {
-        let category = br#""cat":"py-spy""#;
-        sniff::is_trace(&head.text, false) && head.text.windows(category.len()).any(|window| window == category)
+        sniff::is_trace(&head.text, false) && head.text.windows(PYSPY.len()).any(|window| window == PYSPY)
     }
 
     fn read(&self, path: &Path, need: &Need, sink: &mut Sink) -> Result<()> {
+        // py-spy has no lanes of GPUs; of other traces the one before this has read the names of lanes.
+        self.read_known(path, need, sink, Lanes::default())
+    }
+}
+
+impl ChromeTrace {
+    /// Reads a trace whose lanes have these names: they may stand behind the events that they are about.
+    pub fn read_known(&self, path: &Path, need: &Need, sink: &mut Sink, lanes: Lanes) -> Result<()> {
         let (walked, failure) = unpack::with_text(path, |source| {
-            let mut reader = Reader::new(need, sink);
+            let mut reader = Reader::new(need, sink, lanes);
             let mut document = Document::new(source);
             let end = document.walk(&mut reader);
             let rest = if let End::Closed(_) = end { document.rest() } else { 0 };
@@ -46,7 +62,7 @@ impl Importer for ChromeTrace {
             reader.finish();
             (reader.found, end, has_events, rest)
         })?;
-        let (found, end, has_events, rest) = walked;
+        let (mut found, end, has_events, rest) = walked;
         if end == End::NotJson || !has_events {
             return Err(notes::no_events(path, end, failure));
         }
@@ -54,6 +70,7 @@ impl Importer for ChromeTrace {
         notes::end(path, sink, &found.tallies, end, failure, rest);
         notes::events(path, sink, &found.tallies, 0);
         found.note(path, sink);
+        std::mem::take(&mut found.tallies.unread).note(path, sink, "events", "");
         Ok(())
     }
 }
@@ -87,38 +104,75 @@ struct Found {
     marks: u64,
     counters: u64,
     pyspy: u64,
-    left_open: u64,
-    never_opened: Tally,
-    others: u64,
+    work: u64,
+    calls: u64,
     crowded: bool,
+    edges: Counts,
+}
+
+/// What was found in matching ends with beginnings.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    left_open: u64,
+    never_opened: u64,
+    first_never_opened: u64,
+    misnamed: u64,
 }
 
 struct Reader<'r, 's> {
     sink: &'r mut Sink<'s>,
+    need: &'r Need,
     ranges: bool,
     samples: bool,
+    lanes: Lanes,
+    /// What to add to times to get Unix nanoseconds, if the trace says so.
+    base_ns: Option<i64>,
+    /// Where work goes whose process is not known, made when it is needed.
+    strays: Option<ProcessIx>,
     processes: HashMap<Box<[u8]>, ProcessIx>,
     last_process: Option<(Box<[u8]>, ProcessIx)>,
     threads: HashSet<(usize, u32)>,
-    open: OpenRanges,
+    last_thread: Option<(usize, u32)>,
+    edges: Edges,
     /// Ranges numbered in the order in which they begin, which tells those of equal times apart.
     begun: u64,
     found: Found,
 }
 
 impl<'r, 's> Reader<'r, 's> {
-    fn new(need: &Need, sink: &'r mut Sink<'s>) -> Self {
+    fn new(need: &'r Need, sink: &'r mut Sink<'s>, lanes: Lanes) -> Self {
         Reader {
             sink,
+            need,
+            lanes,
+            base_ns: None,
+            strays: None,
             // Ranges are all that such a trace has, so they are read even where operators of PyTorch would not be.
             ranges: need.wants(&tables::RANGE),
             samples: need.wants(&tables::SAMPLE),
             processes: HashMap::new(),
             last_process: None,
             threads: HashSet::new(),
-            open: OpenRanges::default(),
+            last_thread: None,
+            edges: Edges::default(),
             begun: 0,
             found: Found::default(),
+        }
+    }
+
+    /// The process that an event is of: the one that it names, or, of work, the one that it says it was done for.
+    fn process_of(&mut self, event: &Event, details: &Details, is_work: bool) -> ProcessIx {
+        match details.pid {
+            // rocprof has a lane for a process, and the process among the arguments.
+            Some(pid) if details.exact.is_some() => {
+                let digits = pid.to_string();
+                self.process(Value::Bare(digits.as_bytes()))
+            }
+            _ if is_work => {
+                let sink = &mut *self.sink;
+                *self.strays.get_or_insert_with(|| sink.process(ProcessInfo::default()))
+            }
+            _ => self.process(event.pid),
         }
     }
 
@@ -169,12 +223,21 @@ impl<'r, 's> Reader<'r, 's> {
         }
     }
 
-    fn push(&mut self, open: &Open, end_ns: Option<i64>, offset: u64) {
+    fn push(&mut self, open: Open, end_ns: Option<i64>, offset: u64) {
         // A range may well begin and end at 0 here.
         let valid =
             end_ns.filter(|&end| (open.start_ns, end) == (0, 0) || valid_duration(open.start_ns, end).is_some());
         if end_ns.is_some() && valid.is_none() {
             self.found.tallies.no_duration.add(offset);
+        }
+        let process = ProcessIx(open.process);
+        if let Some(work) = open.work {
+            self.found.work += 1;
+            if self.need.wants(work.table()) {
+                let duration_ns = valid.map(|end| end - open.start_ns);
+                work.push(self.sink, process, open.name_id, open.start_ns, duration_ns);
+            }
+            return;
         }
         self.found.ranges += 1;
         if !self.ranges {
@@ -189,109 +252,216 @@ impl<'r, 's> Reader<'r, 's> {
             tid: open.tid,
             ..RangeRow::default()
         };
-        self.sink.push(ProcessIx(open.process), row);
+        self.sink.push(process, row);
     }
 
-    /// The range that an event begins.
-    fn begin(&mut self, event: &Event, style: u32, offset: u64) -> Option<Open> {
-        let start_ns = self.start(event, offset)?;
-        let ProcessIx(process) = self.process(event.pid);
+    /// The range or the work that an event begins.
+    fn begin(&mut self, event: &Event, tape: Tape, style: u32, details: &Details, offset: u64) -> Option<Open> {
+        let start_ns = match details.exact {
+            Some((begin, _)) => begin,
+            None => self.start(event, offset)?,
+        };
+        let place = self.lanes.place(event);
+        let work = Work::of(event, tape, place, details).map(Box::new);
+        let ProcessIx(process) = self.process_of(event, details, work.is_some() || place == Place::About);
         let style = if event.category == Value::Text(b"py-spy") { PYTHON } else { style };
         self.found.pyspy += u64::from(style == PYTHON);
         self.begun += 1;
         let (tid, name_id) = (thread_id(event.tid), self.name(event));
-        Some(Open { start_ns, process, tid, name_id, style, id: self.begun })
+        if work.is_none() {
+            self.name_thread(ProcessIx(process), tid, event);
+        }
+        Some(Open { start_ns, process, tid, name_id, style, id: self.begun, work })
     }
 
-    /// Remembers a range until it ends; if there are too many, it stays open for good.
-    fn remember(&mut self, refused: Option<Open>, offset: u64) {
-        if let Some(open) = refused {
-            self.found.left_open += 1;
-            self.push(&open, None, offset);
+    fn close(&mut self, closed: Vec<Closed>) {
+        for Closed { open, end_ns, offset } in closed {
+            self.push(open, end_ns, offset);
         }
     }
 
-    fn end(&mut self, opened: Option<Open>, event: &Event, offset: u64) {
-        let Some(end_ns) = self.start(event, offset) else { return };
-        match opened {
-            Some(open) => self.push(&open, Some(end_ns), offset),
-            None => self.found.never_opened.add(offset),
-        }
+    /// One end of a range that nests in a lane.
+    fn edge(&mut self, lane: Lane, begins: Option<Open>, event: &Event, offset: u64) {
+        let edge = match begins {
+            Some(open) => Edge::begin(open, offset),
+            None => {
+                let Some(end_ns) = self.start(event, offset) else { return };
+                let name_id = self.name(event);
+                Edge::end(end_ns, name_id, offset)
+            }
+        };
+        let closed = self.edges.add(lane, edge);
+        self.close(closed);
     }
 
-    fn complete(&mut self, event: &Event, offset: u64) {
-        let Some(open) = self.begin(event, ANNOTATION, offset) else { return };
-        let end_ns = nanoseconds(event.dur).and_then(|duration| open.start_ns.checked_add(duration));
+    /// The lane of a thread, as events name it.
+    fn lane(&mut self, event: &Event) -> Lane {
+        let text = |value| match value {
+            Value::Bare(text) | Value::Text(text) => text,
+            Value::Missing | Value::Nested(_) => &b""[..],
+        };
+        let ProcessIx(process) = match self.lanes.place(event) {
+            // Work of all lanes goes to one process, whose lanes would then be mixed up.
+            Place::Host => self.process(event.pid),
+            _ => return Lane::Id([text(event.pid), b"\0", text(event.tid)].concat().into()),
+        };
+        Lane::Thread(process, thread_id(event.tid))
+    }
+
+    fn complete(&mut self, event: &Event, tape: Tape, offset: u64) {
+        let details = Details::of(event, tape);
+        if self.is_call(event, &details) {
+            return self.call(event, &details, offset);
+        }
+        let Some(open) = self.begin(event, tape, ANNOTATION, &details, offset) else { return };
+        let end_ns = match details.exact {
+            Some((_, end)) => Some(end),
+            None => nanoseconds(event.dur).and_then(|duration| open.start_ns.checked_add(duration)),
+        };
         if end_ns.is_none() {
             self.found.tallies.no_duration.add(offset);
         }
-        self.push(&open, end_ns, offset);
+        self.push(open, end_ns, offset);
     }
 
-    fn mark(&mut self, event: &Event, offset: u64) {
-        let Some(open) = self.begin(event, MARK, offset) else { return };
-        self.push(&Open { style: MARK, ..open }, None, offset);
+    /// Whether an event is a call of a GPU's API, by its lane, its category, or its name beside a correlation id.
+    fn is_call(&mut self, event: &Event, details: &Details) -> bool {
+        let by_category = matches!(event.category, Value::Text(b"cuda_api" | b"hip_api"))
+            || matches!(Category::of(event.category), Category::Runtime | Category::Driver);
+        by_category
+            || (details.correlation.is_some() && call_domain(event).is_some())
+            || self.lanes.place(event) == Place::Calls
+    }
+
+    fn call(&mut self, event: &Event, details: &Details, offset: u64) {
+        let times = match details.exact {
+            Some((begin, end)) => Some((begin, Some(end))),
+            None => self
+                .start(event, offset)
+                .map(|start| (start, nanoseconds(event.dur).and_then(|duration| start.checked_add(duration)))),
+        };
+        let Some((start_ns, end_ns)) = times else { return };
+        let duration_ns = end_ns.and_then(|end| valid_duration(start_ns, end));
+        if duration_ns.is_none() {
+            self.found.tallies.no_duration.add(offset);
+        }
+        self.found.calls += 1;
+        let process = self.process_of(event, details, false);
+        let tid = thread_id(event.tid);
+        self.name_thread(process, tid, event);
+        if !self.need.wants(&tables::API) {
+            return;
+        }
+        let row = ApiRow {
+            start_ns,
+            duration_ns,
+            domain: call_domain(event).unwrap_or(0),
+            cbid: 0,
+            name_id: self.name(event),
+            tid,
+            correlation: details.correlation.map_or(0, |id| id as u64),
+            result: None,
+        };
+        self.sink.push(process, row);
+    }
+
+    /// Keeps what a thread is called where its first event comes before its name, or where its id is a name.
+    fn name_thread(&mut self, process: ProcessIx, tid: u32, event: &Event) {
+        if self.last_thread == Some((process.0, tid)) {
+            return;
+        }
+        self.last_thread = Some((process.0, tid));
+        if self.threads.contains(&(process.0, tid)) || self.threads.len() >= THREADS {
+            return;
+        }
+        if let Some(name) = self.lanes.thread_name(event) {
+            self.threads.insert((process.0, tid));
+            let name_id = self.sink.name(&name);
+            self.sink.push(process, ThreadRow { tid, name_id });
+        }
+    }
+
+    fn mark(&mut self, event: &Event, tape: Tape, offset: u64) {
+        let Some(open) = self.begin(event, tape, MARK, &Details::default(), offset) else { return };
+        self.push(Open { style: MARK, work: None, ..open }, None, offset);
         self.found.ranges -= 1;
         self.found.marks += 1;
     }
 
     fn counter(&mut self, event: &Event, tape: Tape, offset: u64) {
         let Some(start_ns) = self.start(event, offset) else { return };
-        let Value::Nested(arguments) = event.args else { return };
+        let values = counter_values(event, tape);
+        if values.is_empty() {
+            return self.found.tallies.unread.add(b"counters without a number", 1);
+        }
         let process = self.process(event.pid);
-        let name = match event.name {
-            Value::Text(raw) => unescape(raw).into_owned(),
-            _ => Vec::new(),
-        };
-        for (key, value) in tape.fields(arguments) {
-            let (Value::Bare(digits) | Value::Text(digits)) = value else { continue };
-            let number = std::str::from_utf8(digits).ok().and_then(|text| text.trim().parse::<f64>().ok());
-            let Some(value) = number.filter(|value| value.is_finite() && scaled(digits.trim_ascii(), 0).is_some())
-            else {
-                continue;
-            };
-            self.found.counters += 1;
-            if self.samples {
-                // Several values of one event are series of one counter.
-                let metric = [&name[..], b" ", &unescape(key)].concat();
-                let metric_id = self.sink.name(metric.trim_ascii());
-                self.sink.push(process, SampleRow { start_ns, metric_id, device: None, value, of_pid: None });
-            }
+        self.found.counters += values.len() as u64;
+        if !self.samples {
+            return;
+        }
+        for (metric, value) in values {
+            let metric_id = self.sink.name(&metric);
+            self.sink.push(process, SampleRow { start_ns, metric_id, device: None, value, of_pid: None });
         }
     }
 
     fn metadata(&mut self, event: &Event, tape: Tape) {
-        let (Value::Text(b"thread_name"), Value::Nested(arguments)) = (event.name, event.args) else { return };
-        let name = tape.fields(arguments).filter(|(key, _)| key == b"name").last();
-        let Some((_, Value::Text(name))) = name else { return };
+        self.lanes.metadata(event, tape);
+        // Lanes of GPUs are no threads, and naming one would make a process of it.
+        let (Value::Text(b"thread_name"), Place::Host) = (event.name, self.lanes.place(event)) else { return };
         let process = self.process(event.pid);
-        let tid = thread_id(event.tid);
-        if self.threads.len() < THREADS && self.threads.insert((process.0, tid)) {
-            let name_id = self.sink.name(&unescape(name));
-            self.sink.push(process, ThreadRow { tid, name_id });
-        }
+        self.name_thread(process, thread_id(event.tid), event);
     }
 
     fn finish(&mut self) {
-        for open in self.open.take_all() {
-            self.found.left_open += 1;
-            self.push(&open, None, 0);
-        }
+        let closed = self.edges.finish();
+        self.close(closed);
+        let Edges { left_open, never_opened, first_never_opened, misnamed, .. } = self.edges;
+        self.found.edges = Counts { left_open, never_opened, first_never_opened, misnamed };
+        self.settle_strays();
         let [absolute, relative] = self.found.tallies.since_epoch;
-        if absolute > relative {
-            for process in &mut self.sink.processes {
-                process.info.unix_offset_ns = Some(0);
-            }
+        let implied = (absolute > relative).then_some(0);
+        let offset_ns = self.base_ns.filter(|&base| base != 0).or(implied);
+        for process in &mut self.sink.processes {
+            process.info.unix_offset_ns = offset_ns;
         }
+    }
+
+    /// Gives work whose process nothing names to the only process there is, so that it meets its calls.
+    fn settle_strays(&mut self) {
+        let Some(ProcessIx(strays)) = self.strays else { return };
+        if self.sink.processes.len() != 2 {
+            return;
+        }
+        self.sink.finish();
+        let batches = std::mem::take(&mut self.sink.processes[strays].batches);
+        self.sink.processes[1 - strays].batches.extend(batches);
+        self.sink.processes.remove(strays);
+    }
+}
+
+/// The domain of a call by its name: `cuLaunchKernel` is of the driver, `cudaMalloc` and `hipMalloc` of the runtime.
+fn call_domain(event: &Event) -> Option<u32> {
+    let Value::Text(name) = event.name else { return None };
+    let begins =
+        |start: &[u8]| name.strip_prefix(start).and_then(<[u8]>::first).is_some_and(u8::is_ascii_uppercase);
+    match () {
+        () if begins(b"cu") => Some(crate::cupti::DRIVER),
+        () if begins(b"cuda") || begins(b"hip") => Some(crate::cupti::RUNTIME),
+        () => None,
     }
 }
 
 impl Visitor for Reader<'_, '_> {
-    fn wants(&mut self, _: &[u8]) -> bool {
-        false
+    fn wants(&mut self, key: &[u8]) -> bool {
+        key == b"baseTimeNanoseconds"
     }
 
-    fn header(&mut self, _: &[u8], _: Value, _: Tape) {}
+    fn header(&mut self, key: &[u8], value: Value, _: Tape) {
+        if key == b"baseTimeNanoseconds" {
+            self.base_ns = integer(value);
+        }
+    }
 
     fn event(&mut self, event: &Event, tape: Tape, offset: u64) {
         self.found.tallies.events += 1;
@@ -300,33 +470,30 @@ impl Visitor for Reader<'_, '_> {
             _ => 0,
         };
         match phase {
-            b'X' => self.complete(event, offset),
+            b'X' => self.complete(event, tape, offset),
             b'B' => {
-                if let Some(open) = self.begin(event, ANNOTATION, offset) {
-                    let refused = self.open.begin(open);
-                    self.remember(refused, offset);
+                let lane = self.lane(event);
+                if let Some(open) = self.begin(event, tape, ANNOTATION, &Details::of(event, tape), offset) {
+                    self.edge(lane, Some(open), event, offset);
                 }
             }
             b'E' => {
-                let ProcessIx(process) = self.process(event.pid);
-                let opened = self.open.end(process, thread_id(event.tid));
-                self.end(opened, event, offset);
+                let lane = self.lane(event);
+                self.edge(lane, None, event, offset);
             }
             // The older letters for the same: S and F.
             b'b' | b'S' => {
-                if let Some(open) = self.begin(event, START_END, offset) {
-                    let refused = self.open.begin_async(open::key(event, tape), open);
-                    self.remember(refused, offset);
+                if let Some(open) = self.begin(event, tape, START_END, &Details::default(), offset) {
+                    self.edge(open::key(event, tape), Some(open), event, offset);
                 }
             }
-            b'e' | b'F' => {
-                let opened = self.open.end_async(&open::key(event, tape));
-                self.end(opened, event, offset);
-            }
-            b'i' | b'I' | b'R' | b'n' => self.mark(event, offset),
+            b'e' | b'F' => self.edge(open::key(event, tape), None, event, offset),
+            b'i' | b'I' | b'R' | b'n' => self.mark(event, tape, offset),
             b'C' => self.counter(event, tape, offset),
             b'M' => self.metadata(event, tape),
-            _ => self.found.others += 1,
+            // Some tools end a list, or begin it, with an event without a single field.
+            0 if *event == Event::default() => {}
+            phase => self.found.tallies.unread.add(phase_name(&[phase]), 1),
         }
     }
 
@@ -342,32 +509,37 @@ impl Visitor for Reader<'_, '_> {
 impl Found {
     fn note(&self, path: &Path, sink: &mut Sink) {
         let path = path.display();
-        let Found { ranges, marks, counters, left_open, others, never_opened, .. } = *self;
-        let what = if self.pyspy > 0 {
-            "what py-spy sampled: functions of Python that lasted from one sample to another"
+        let Found { ranges, marks, counters, work, calls, .. } = *self;
+        if work + calls > 0 {
+            let text = format!(
+                "{path}: a Chrome trace says by its lanes what is of a GPU: {work} records of streams, {calls} calls; its {ranges} other ranges are the CPU's or lie over work"
+            );
+            sink.note("gpu-by-lanes", text);
         } else {
-            "a Chrome trace of the CPU"
-        };
-        sink.note(
-            "no-gpu-records",
-            format!(
+            let what = if self.pyspy > 0 {
+                "what py-spy sampled: functions of Python that lasted from one sample to another"
+            } else {
+                "a Chrome trace of the CPU"
+            };
+            let text = format!(
                 "{path}: {what}, {ranges} ranges, {marks} marks, {counters} values of counters; nothing of a GPU"
-            ),
-        );
+            );
+            sink.note("no-gpu-records", text);
+        }
+        let Counts { left_open, never_opened, first_never_opened: first, misnamed } = self.edges;
         if left_open > 0 {
             sink.note("left-open", format!("{path}: {left_open} ranges have no end and are in no sum"));
         }
-        if never_opened.count > 0 {
-            let (count, first) = (never_opened.count, never_opened.first);
+        if never_opened > 0 {
             sink.note(
                 "left-out",
-                format!("{path}: {count} ends of ranges that did not begin are left out; the first at byte {first} of the text"),
+                format!("{path}: {never_opened} ends of ranges that did not begin are left out; the first at byte {first} of the text"),
             );
         }
-        if others > 0 {
+        if misnamed > 0 {
             sink.note(
-                "left-out",
-                format!("{path}: {others} events of other kinds (flows, objects, samples) are left out"),
+                "misnamed-ends",
+                format!("{path}: {misnamed} ends have another name than the innermost range of their thread, which they are taken to end"),
             );
         }
         if self.crowded {
@@ -375,3 +547,6 @@ impl Found {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

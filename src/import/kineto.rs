@@ -4,7 +4,7 @@
 //! (`document`, `tape`, `event`) and makes rows (`convert`, `rows`). Other JSON may come here too, because a trace
 //! may say what it is only after a megabyte of metadata; what turns out to be another tool's goes to the reader for it.
 
-mod args;
+pub(super) mod args;
 pub(super) mod codes;
 mod convert;
 pub(super) mod document;
@@ -19,6 +19,7 @@ mod own_rows;
 pub(super) mod people;
 mod rows;
 pub(super) mod sniff;
+pub(super) mod stray;
 pub(super) mod tally;
 pub(super) mod tape;
 pub(super) mod text;
@@ -30,6 +31,7 @@ use self::header::Header;
 use self::tally::Tallies;
 use self::unpack::Failure;
 use super::chrome_trace::ChromeTrace;
+use super::chrome_trace::lanes::Lanes;
 use super::speedscope::Speedscope;
 use super::tensorflow::TensorFlow;
 use super::{HEAD_BYTES, Head, Importer};
@@ -55,11 +57,18 @@ impl Importer for Kineto {
     }
 
     fn read(&self, path: &Path, need: &Need, sink: &mut Sink) -> Result<()> {
-        let (walked, failure) = unpack::with_text(path, |source| walk(source, need, sink))?;
+        let (mut walked, mut failure) = unpack::with_text(path, |source| walk(source, need, sink, false))?;
         if let Some(other) = walked.other_reader() {
             // Nothing of it was a row, so nothing but the process is to be taken back.
             sink.processes.clear();
-            return other.read(path, need, sink);
+            return match other {
+                Other::Chrome => ChromeTrace.read_known(path, need, sink, walked.lanes),
+                Other::Reader(reader) => reader.read(path, need, sink),
+            };
+        }
+        if walked.tallies.early > 0 {
+            sink.processes.clear();
+            (walked, failure) = unpack::with_text(path, |source| walk(source, need, sink, true))?;
         }
         conclude(path, walked, failure, sink)
     }
@@ -75,37 +84,50 @@ struct Walked {
     rest: u64,
     /// Processes that made API calls.
     processes: usize,
+    /// What its lanes are called, for the reader of other tools' traces.
+    lanes: Lanes,
+}
+
+/// Who reads what is not ours.
+enum Other {
+    /// The reader of any program's traces, which need not read the names of lanes again.
+    Chrome,
+    /// A reader of its own.
+    Reader(&'static dyn Importer),
 }
 
 impl Walked {
     /// The reader for what turned out to be another tool's.
-    fn other_reader(&self) -> Option<&'static dyn Importer> {
+    fn other_reader(&self) -> Option<Other> {
         let Walked { header, tallies, .. } = self;
         match tallies {
             _ if tallies.kineto > 0 || tallies.pytorch > 0 => None,
-            _ if header.speedscope => Some(&Speedscope),
-            _ if tallies.tensorflow > 0 => Some(&TensorFlow),
-            _ if tallies.events > 0 && header.schema.is_none() => Some(&ChromeTrace),
+            _ if header.speedscope => Some(Other::Reader(&Speedscope)),
+            _ if tallies.tensorflow > 0 => Some(Other::Reader(&TensorFlow)),
+            _ if tallies.events > 0 && header.schema.is_none() => Some(Other::Chrome),
             _ => None,
         }
     }
 }
 
-/// Reads the text that `source` appends piece by piece until it returns false.
-fn walk(source: &mut dyn FnMut(&mut Vec<u8>) -> bool, need: &Need, sink: &mut Sink) -> Walked {
+/// Reads the text that `source` appends piece by piece until it returns false. `known`: that the trace is ours has been
+/// seen before.
+fn walk(source: &mut dyn FnMut(&mut Vec<u8>) -> bool, need: &Need, sink: &mut Sink, known: bool) -> Walked {
     let mut converter = Converter::new(need, sink);
+    converter.known = known;
     let mut document = Document::new(source);
     let end = document.walk(&mut converter);
     // Reading on to the end of the file is what checks its last checksum.
     let rest = if let End::Closed(_) = end { document.rest() } else { 0 };
     let has_events = document.has_events;
     let processes = converter.finish();
-    Walked { header: converter.header, tallies: converter.tallies, end, has_events, rest, processes }
+    let lanes = std::mem::take(&mut converter.lanes);
+    Walked { header: converter.header, tallies: converter.tallies, end, has_events, rest, processes, lanes }
 }
 
 /// Says what is to say about it, or why it is no trace.
 fn conclude(path: &Path, walked: Walked, failure: Option<Failure>, sink: &mut Sink) -> Result<()> {
-    let Walked { header, tallies, end, has_events, rest, processes } = walked;
+    let Walked { header, mut tallies, end, has_events, rest, processes, .. } = walked;
     if end == End::NotJson || !has_events {
         return Err(notes::no_events(path, end, failure));
     }
@@ -113,10 +135,16 @@ fn conclude(path: &Path, walked: Walked, failure: Option<Failure>, sink: &mut Si
     if let Some(own) = &header.own {
         notes::exported(path, sink, own);
     }
-    sink.origin = if is_kineto { header.origin() } else { "Chrome trace".to_owned() };
+    sink.origin = match () {
+        () if tallies.onnx > 0 && header.schema.is_none() => "ONNX Runtime profile".to_owned(),
+        () if tallies.ascend > 0 => "PyTorch profiler trace of Ascend devices (torch_npu)".to_owned(),
+        () if is_kineto => header.origin(),
+        () => "Chrome trace".to_owned(),
+    };
     notes::end(path, sink, &tallies, end, failure, rest);
     notes::nothing_of_pytorch(path, sink, &tallies);
     notes::events(path, sink, &tallies, processes);
+    std::mem::take(&mut tallies.unread).note(path, sink, "events", "");
     sink.finish();
     Ok(())
 }

@@ -137,3 +137,5 @@ pub mod tensorflow;
 #[cfg(test)]
 mod testing;
 mod units;
+mod unread;
+mod unread_tables;

@@ -9,12 +9,15 @@
 
 mod activity;
 mod api;
+mod catalogue;
+mod diagnostics;
 mod directives;
 mod ranges;
 mod records;
 mod session;
 
 use super::rows::{Scan, Strings, Tables, Tally};
+use super::unread::Unread;
 use super::{Head, Importer, sqlite};
 use crate::error::Result;
 use crate::trace::sink::{Detail, Need, ProcessInfo, ProcessIx, Sink};
@@ -93,6 +96,8 @@ struct Reader<'r, 's> {
     /// Threads that some row named: only their names are read.
     threads: HashSet<i64>,
     last_thread: Option<i64>,
+    /// Rows that nobody here makes anything of.
+    unread: Unread,
 }
 
 impl<'r, 's> Reader<'r, 's> {
@@ -119,6 +124,7 @@ impl<'r, 's> Reader<'r, 's> {
             last_process: None,
             threads: HashSet::new(),
             last_thread: None,
+            unread: Unread::default(),
         }
     }
 
@@ -155,6 +161,9 @@ impl<'r, 's> Reader<'r, 's> {
         session::streams(self);
         session::thread_names(self);
         self.strings.note(self.sink, self.path);
+        diagnostics::pass_on(self);
+        catalogue::count_unread(self);
+        std::mem::take(&mut self.unread).note(self.path, self.sink, "rows", "");
         self.settle_strays();
     }
 
@@ -181,6 +190,7 @@ impl<'r, 's> Reader<'r, 's> {
     }
 
     fn scan(&self, table: &'static str) -> Option<Scan<'r>> {
+        debug_assert!(catalogue::is_known(table), "{table} is read and would be counted as not read");
         Scan::new(self.db, self.tables, table)
     }
 

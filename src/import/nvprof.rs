@@ -7,12 +7,14 @@
 
 mod activity;
 mod api;
+mod catalogue;
 mod directives;
 mod markers;
 mod records;
 mod target;
 
 use super::rows::{Scan, Strings, Tables, Tally};
+use super::unread::Unread;
 use super::{Head, Importer, sqlite};
 use crate::error::Result;
 use crate::trace::names::{Names, Shapes};
@@ -106,8 +108,17 @@ fn read_tables(db: &Connection, path: &Path, need: &Need, sink: &mut Sink, what:
     let tables = Tables::read(db, path, sink)?;
     let (strings, tally) = Strings::new(db, &tables, "StringTable", "_id_");
     tally.note(sink, path);
-    let mut reader =
-        Reader { db, tables: &tables, path, need, sink, strings, processes: HashMap::new(), main: None };
+    let mut reader = Reader {
+        db,
+        tables: &tables,
+        path,
+        need,
+        sink,
+        strings,
+        processes: HashMap::new(),
+        main: None,
+        unread: Unread::default(),
+    };
     let version = target::version(&mut reader).map_or("schema unknown".to_owned(), |v| format!("schema {v}"));
     reader.main = target::main_process(&mut reader);
     reader.read(what);
@@ -128,6 +139,8 @@ struct Reader<'r, 's> {
     processes: HashMap<Option<u32>, ProcessIx>,
     /// Pid of the process that GPU records, which name none, belong to.
     main: Option<u32>,
+    /// Rows that nobody here makes anything of.
+    unread: Unread,
 }
 
 impl<'r, 's> Reader<'r, 's> {
@@ -167,6 +180,13 @@ impl<'r, 's> Reader<'r, 's> {
         }
         if what != What::Calls {
             self.strings.note(self.sink, self.path);
+            catalogue::count_unread(self);
+            std::mem::take(&mut self.unread).note(
+                self.path,
+                self.sink,
+                "rows",
+                "the Visual Profiler (nvvp) shows what nvprof measured",
+            );
         }
     }
 
@@ -176,6 +196,7 @@ impl<'r, 's> Reader<'r, 's> {
     }
 
     fn scan(&self, table: &'static str) -> Option<Scan<'r>> {
+        debug_assert!(catalogue::is_known(table), "{table} is read and would be counted as not read");
         Scan::new(self.db, self.tables, table)
     }
 

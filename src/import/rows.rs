@@ -39,6 +39,16 @@ impl Tables {
         }
     }
 
+    /// Names of all tables.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// No table has more rows than this.
+    pub fn most_rows(&self) -> u64 {
+        self.most_rows
+    }
+
     /// Whether there is a table of this name; SQLite does not tell upper from lower case here.
     pub fn has(&self, table: &str) -> bool {
         self.names.iter().any(|name| name.eq_ignore_ascii_case(table))

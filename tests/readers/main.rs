@@ -14,5 +14,6 @@ mod printed;
 mod printed_truth;
 mod same_answer;
 mod truth;
+mod unread;
 mod views_edges;
 mod views_golden;

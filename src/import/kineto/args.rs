@@ -65,7 +65,8 @@ impl Args {
     fn set_place(&mut self, key: &[u8], value: Value) -> bool {
         match key {
             b"device" => self.device = id(value),
-            b"stream" => self.stream = id(value),
+            // Intel's queues and Ascend's streams are what streams are to CUDA.
+            b"stream" | b"sycl queue" | b"Stream Id" | b"Physic Stream Id" => self.stream = id(value),
             b"context" => self.context = id(value),
             b"bytes" => self.bytes = integer(value),
             _ => return false,
@@ -89,7 +90,19 @@ impl Args {
             b"graph id" => self.graph_id = id(value),
             b"graph node id" => self.graph_node_id = id(value),
             b"wait_on_cuda_event_id" => self.event = id(value),
-            _ => {}
+            _ => self.set_size(key, value),
+        }
+    }
+
+    /// ONNX Runtime writes each number of a launch apart: `grid_x` to `block_z`.
+    fn set_size(&mut self, key: &[u8], value: Value) {
+        let (size, axis) = match key {
+            [b'g', b'r', b'i', b'd', b'_', axis] => (&mut self.grid, axis),
+            [b'b', b'l', b'o', b'c', b'k', b'_', axis] => (&mut self.block, axis),
+            _ => return,
+        };
+        if let (Some(number), Some(axis)) = (integer(value), b"xyz".iter().position(|name| name == axis)) {
+            size.get_or_insert([1; 3])[axis] = number;
         }
     }
 

@@ -5,15 +5,16 @@ pub fn copy(name: &[u8]) -> (u32, u32, u32) {
     let Some(rest) = name.strip_prefix(b"Memcpy ") else { return (0, 0, 0) };
     let (kind, rest) = rest.split_at(rest.iter().position(|&b| b == b' ').unwrap_or(rest.len()));
     let kind = match kind {
-        b"HtoD" => 1,
-        b"DtoH" => 2,
+        // Intel's names: M is memory of the host, D of the device, S shared by both.
+        b"HtoD" | b"M2D" | b"H2D" => 1,
+        b"DtoH" | b"D2M" | b"D2H" => 2,
         b"HtoA" => 3,
         b"AtoH" => 4,
         b"AtoA" => 5,
         b"AtoD" => 6,
         b"DtoA" => 7,
-        b"DtoD" => 8,
-        b"HtoH" => 9,
+        b"DtoD" | b"D2D" => 8,
+        b"HtoH" | b"M2M" | b"H2H" => 9,
         b"PtoP" => 10,
         _ => 0,
     };
@@ -22,6 +23,51 @@ pub fn copy(name: &[u8]) -> (u32, u32, u32) {
         Some(arrow) => (kind, memory(&inner[..arrow]), memory(&inner[arrow + 4..])),
         None => (kind, 0, 0),
     }
+}
+
+/// The same for a copy as any tool calls it: `MemcpyH2D`, `CopyHostToDevice`, `[CUDA memcpy HtoD]`; `None` if the name
+/// is no copy's.
+pub fn any_copy(name: &[u8]) -> Option<(u32, u32, u32)> {
+    if name.starts_with(b"Memcpy ") {
+        return Some(copy(name));
+    }
+    let lower = name.to_ascii_lowercase();
+    let begins = [&b"memcpy"[..], b"[cuda memcpy", b"cuda memcpy", b"copyhost", b"copydevice"];
+    if !begins.iter().any(|begin| lower.starts_with(begin)) {
+        return None;
+    }
+    let plain: Vec<u8> = lower.into_iter().filter(u8::is_ascii_alphanumeric).collect();
+    let kinds: [(&[u8], u32); 12] = [
+        (b"hosttodevice", 1),
+        (b"devicetohost", 2),
+        (b"devicetodevice", 8),
+        (b"hosttohost", 9),
+        (b"htod", 1),
+        (b"dtoh", 2),
+        (b"dtod", 8),
+        (b"ptop", 10),
+        (b"h2d", 1),
+        (b"d2h", 2),
+        (b"d2d", 8),
+        (b"p2p", 10),
+    ];
+    let found = kinds.iter().find(|(word, _)| plain.windows(word.len()).any(|part| part == *word));
+    Some((found.map_or(0, |&(_, kind)| kind), 0, 0))
+}
+
+/// Whether any tool calls a fill so: `Memset`, `[CUDA memset]`.
+pub fn is_fill(name: &[u8]) -> bool {
+    let lower = name.to_ascii_lowercase();
+    [&b"memset"[..], b"[cuda memset", b"cuda memset"].iter().any(|begin| lower.starts_with(begin))
+}
+
+/// `CUpti_ActivityMemoryKind` for a word in any case.
+pub fn memory_word(word: &[u8]) -> u32 {
+    let mut name = word.to_ascii_lowercase();
+    if let Some(first) = name.first_mut() {
+        first.make_ascii_uppercase();
+    }
+    memory(&name)
 }
 
 /// Memory of a fill called e.g. `Memset (Device)`; 0 is unknown.
@@ -39,6 +85,8 @@ fn memory(name: &[u8]) -> u32 {
         b"Managed" => 5,
         b"Device Static" => 6,
         b"Managed Static" => 7,
+        // Intel's unified shared memory.
+        b"Shared" => 5,
         _ => 0,
     }
 }
@@ -81,6 +129,21 @@ mod tests {
         assert_eq!(copy(b"Memcpy DtoD (Device -> Device)"), (8, 3, 3));
         assert_eq!(copy(b"Memcpy PtoP (Device Static -> Managed Static)"), (10, 6, 7));
         assert_eq!(copy(b"Memcpy HtoD (Host -> Device)"), (1, 0, 3));
+        assert_eq!(copy(b"Memcpy M2D (Memory -> Device)"), (1, 0, 3));
+        assert_eq!(copy(b"Memcpy D2M (Device -> Memory)"), (2, 3, 0));
+    }
+
+    #[test]
+    fn copies_are_known_by_what_other_tools_call_them() {
+        assert_eq!(any_copy(b"MemcpyH2D"), Some((1, 0, 0)));
+        assert_eq!(any_copy(b"CopyDeviceToHost"), Some((2, 0, 0)));
+        assert_eq!(any_copy(b"[CUDA memcpy Device-to-Device]"), Some((8, 0, 0)));
+        assert_eq!(
+            (any_copy(b"copy_kernel(float*)"), any_copy(b"Memcpy HtoD (Pageable -> Device)")),
+            (None, Some((1, 1, 3)))
+        );
+        assert_eq!([is_fill(b"Memset (Device)"), is_fill(b"[CUDA memset]"), is_fill(b"set")], [true, true, false]);
+        assert_eq!([memory_word(b"pageable"), memory_word(b"device"), memory_word(b"?")], [1, 3, 0]);
     }
 
     #[test]

@@ -9,6 +9,8 @@ use super::rows::{ANNOTATION, OPERATOR, PYTHON, Times};
 use super::tally::Tallies;
 use super::tape::{Tape, Value};
 use super::text::unescape;
+use crate::import::chrome_trace::lanes::Lanes;
+use crate::import::chrome_trace::open::Edges;
 use crate::trace::sink::{Detail, Need, ProcessInfo, ProcessIx, Sink, valid_duration};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use trace_format::columns::Batch;
@@ -24,9 +26,11 @@ pub struct Wanted {
     pub api: bool,
     sync: bool,
     overhead: bool,
-    range: bool,
+    pub range: bool,
     /// Operators, annotations and Python functions among the ranges.
     pub operators: bool,
+    /// Counters.
+    pub sample: bool,
     /// All tables, by themselves.
     pub tables: Vec<&'static TableSpec>,
     /// Not only calls, but where they were called from.
@@ -47,8 +51,15 @@ pub struct Converter<'c, 's> {
     pub header: Header,
     /// What is remarkable.
     pub tallies: Tallies,
-    pids: Pids,
+    /// Processes by the events that name them.
+    pub pids: Pids,
     threads: Threads,
+    /// Names of processes and threads, for the reader that takes over where the trace is another tool's.
+    pub lanes: Lanes,
+    /// Ranges that begin and end in events of their own.
+    pub edges: Edges,
+    /// Whether the trace is known to be PyTorch's before its first event, because it was read once.
+    pub known: bool,
     /// Contexts and their devices that have a row already, and the last one met.
     pub contexts: BTreeSet<(u32, u32)>,
     /// See `contexts`.
@@ -76,6 +87,7 @@ impl<'c, 's> Converter<'c, 's> {
             overhead: need.wants(&tables::OVERHEAD),
             range: need.wants(&tables::RANGE),
             operators: need.operators,
+            sample: need.wants(&tables::SAMPLE),
             tables: need.tables.clone(),
             external: need.wants(&tables::EXTERNAL),
             full: need.detail == Detail::Full,
@@ -88,6 +100,9 @@ impl<'c, 's> Converter<'c, 's> {
             tallies: Tallies::default(),
             pids: Pids::default(),
             threads: Threads::default(),
+            lanes: Lanes::default(),
+            edges: Edges::default(),
+            known: false,
             contexts: BTreeSet::new(),
             last_context: None,
             plain_shapes: Vec::new(),
@@ -114,6 +129,7 @@ impl<'c, 's> Converter<'c, 's> {
             self.own_finish();
             return 1;
         }
+        self.finish_edges();
         for device in std::mem::take(&mut self.header.devices) {
             let name_id = self.sink.name(&device.name);
             self.sink.push(self.process, DeviceRow { name_id, ..device.row });
@@ -155,7 +171,7 @@ impl<'c, 's> Converter<'c, 's> {
     }
 
     /// Start and duration; `None` for a record without a time.
-    fn times(&mut self, event: &Event, offset: u64) -> Option<Times> {
+    pub fn times(&mut self, event: &Event, offset: u64) -> Option<Times> {
         let Some(start_ns) = nanoseconds(event.ts) else {
             self.tallies.no_start.add(offset);
             return None;
@@ -168,7 +184,29 @@ impl<'c, 's> Converter<'c, 's> {
         Some(Times { start_ns, duration_ns })
     }
 
-    fn metadata(&mut self, event: &Event, tape: Tape) {
+    /// Makes the row of one event.
+    pub fn row(&mut self, category: Category, event: &Event, tape: Tape, offset: u64) {
+        let Some(times) = self.times(event, offset) else { return };
+        match category {
+            Category::Kernel => self.kernel(event, tape, times),
+            Category::Memcpy => self.memcpy(event, tape, times),
+            Category::Memset => self.memset(event, tape, times),
+            Category::Runtime => self.api(event, tape, times, 0),
+            Category::Driver => self.api(event, tape, times, 1),
+            Category::Operator => self.range(event, tape, times, OPERATOR),
+            Category::Annotation => self.range(event, tape, times, ANNOTATION),
+            Category::Python => self.range(event, tape, times, PYTHON),
+            Category::Sync => self.sync(event, tape, times),
+            Category::Overhead => self.overhead(event, times),
+            Category::Other => {}
+        }
+    }
+
+    /// Takes note of what a lane is called.
+    pub fn metadata(&mut self, event: &Event, tape: Tape) {
+        if self.tallies.kineto == 0 {
+            self.lanes.metadata(event, tape);
+        }
         let Value::Nested(open) = event.args else { return };
         let Some(name) = tape.fields(open).filter(|(key, _)| key == b"name").last() else { return };
         let (_, Value::Text(name)) = name else { return };
@@ -190,13 +228,6 @@ const SINCE_2001_NS: i64 = 1_000_000_000_000_000_000;
 
 /// So many events tell whether times are Unix times, whichever of them are wanted; a few may have broken times.
 const EPOCH_SAMPLE: u64 = 1000;
-
-/// Categories that PyTorch alone writes and that make no rows.
-fn is_of_pytorch(category: Value) -> bool {
-    let known: [&[u8]; 5] =
-        [b"gpu_user_annotation", b"Trace", b"ac2g", b"cpu_instant_event", b"cuda_profiler_range"];
-    matches!(category, Value::Text(name) if known.contains(&name))
-}
 
 impl Visitor for Converter<'_, '_> {
     fn wants(&mut self, key: &[u8]) -> bool {
@@ -223,19 +254,11 @@ impl Visitor for Converter<'_, '_> {
             return self.own_event(event, tape, offset);
         }
         if !event.is(b'X') {
-            match event.phase {
-                Value::Text(b"M") => self.metadata(event, tape),
-                _ => self.tallies.pyspy += u64::from(event.category == Value::Text(b"py-spy")),
-            }
-            return;
+            return self.other_phase(event, tape, offset);
         }
         let category = Category::of(event.category);
         if category == Category::Other {
-            // Only asked of traces that have not shown yet whose they are.
-            if self.tallies.kineto == 0 {
-                self.tallies.pytorch += u64::from(is_of_pytorch(event.category));
-            }
-            return;
+            return self.stray(event, tape, offset);
         }
         self.tallies.kineto += 1;
         self.pids.count(category, event.pid);
@@ -244,22 +267,9 @@ impl Visitor for Converter<'_, '_> {
         {
             self.tallies.since_epoch[usize::from(start_ns < SINCE_2001_NS)] += 1;
         }
-        if !self.makes(category) {
-            return;
-        }
-        let Some(times) = self.times(event, offset) else { return };
-        match category {
-            Category::Kernel => self.kernel(event, tape, times),
-            Category::Memcpy => self.memcpy(event, tape, times),
-            Category::Memset => self.memset(event, tape, times),
-            Category::Runtime => self.api(event, tape, times, 0),
-            Category::Driver => self.api(event, tape, times, 1),
-            Category::Operator => self.range(event, tape, times, OPERATOR),
-            Category::Annotation => self.range(event, tape, times, ANNOTATION),
-            Category::Python => self.range(event, tape, times, PYTHON),
-            Category::Sync => self.sync(event, tape, times),
-            Category::Overhead => self.overhead(event, times),
-            Category::Other => {}
+        self.tallies.read += 1;
+        if self.makes(category) {
+            self.row(category, event, tape, offset);
         }
     }
 

@@ -133,9 +133,29 @@ impl Category {
             _ => &[],
         };
         let found = known.iter().find(|(name, _)| raw.eq_ignore_ascii_case(name));
-        found.map_or(Category::Other, |&(_, category)| category)
+        found.map_or_else(|| Category::of_other_device(raw), |&(_, category)| category)
+    }
+
+    /// What Kineto calls the host's side of accelerators that are not NVIDIA's: `xpu_runtime`, `privateuse1_driver`,
+    /// `xpu_sync`. Their device's side has the categories of all devices.
+    fn of_other_device(raw: &[u8]) -> Category {
+        let Some(bar) = raw.iter().position(|&byte| byte == b'_') else { return Category::Other };
+        let (device, side) = (raw[..bar].to_ascii_lowercase(), raw[bar + 1..].to_ascii_lowercase());
+        if !OTHER_DEVICES.contains(&&device[..]) {
+            return Category::Other;
+        }
+        match &side[..] {
+            b"runtime" => Category::Runtime,
+            b"driver" => Category::Driver,
+            b"sync" => Category::Sync,
+            _ => Category::Other,
+        }
     }
 }
+
+/// Accelerators with categories of their own. A list, because programs of all kinds write categories of their own.
+const OTHER_DEVICES: &[&[u8]] =
+    &[b"glow", b"hip", b"hpu", b"mlu", b"mtia", b"musa", b"npu", b"privateuse1", b"xpu"];
 
 #[cfg(test)]
 mod tests {
@@ -190,9 +210,21 @@ mod tests {
         assert_eq!([of("Runtime"), of("cuda_runtime"), of("hip_runtime")], [Category::Runtime; 3]);
         assert_eq!([of("Operator"), of("cpu_op")], [Category::Operator; 2]);
         assert_eq!(of("cuda_driver"), Category::Driver);
+        assert_eq!([of("xpu_runtime"), of("privateuse1_runtime"), of("mtia_runtime")], [Category::Runtime; 3]);
+        assert_eq!([of("xpu_driver"), of("PrivateUse1_Driver")], [Category::Driver; 2]);
+        assert_eq!(of("xpu_sync"), Category::Sync);
         assert_eq!(of("user_annotation"), Category::Annotation);
         assert_eq!(of("python_function"), Category::Python);
-        for name in ["gpu_user_annotation", "Trace", "ac2g", "cpu_instant_event", "cuda_profiler_range", ""] {
+        for name in [
+            "gpu_user_annotation",
+            "Trace",
+            "ac2g",
+            "cpu_instant_event",
+            "cuda_profiler_range",
+            "",
+            "_sync",
+            "go_runtime",
+        ] {
             assert_eq!(of(name), Category::Other, "{name}");
         }
         assert_eq!(Category::of(Value::Bare(b"kernel")), Category::Other);

@@ -56,7 +56,7 @@ pub fn exported(path: &Path, sink: &mut Sink, own: &Own) {
 /// What is to say about a trace of the PyTorch profiler without a single event of its own.
 pub fn nothing_of_pytorch(path: &Path, sink: &mut Sink, tallies: &Tallies) {
     let path = path.display();
-    if tallies.kineto == 0 && tallies.events > 0 {
+    if tallies.kineto == 0 && tallies.read == 0 && tallies.events > 0 {
         let events = tallies.events;
         sink.note(
             "no-gpu-records",

@@ -33,7 +33,8 @@ impl Converter<'_, '_> {
         if self.wanted.full { Args::all(tape, event.args) } else { Args::place(tape, event.args) }
     }
 
-    fn name(&mut self, event: &Event) -> u32 {
+    /// The id of what an event is called.
+    pub fn event_name(&mut self, event: &Event) -> u32 {
         match event.name {
             Value::Text(raw) => self.sink.name(&unescape(raw)),
             _ => 0,
@@ -42,7 +43,9 @@ impl Converter<'_, '_> {
 
     /// Device, context and stream of GPU work. Traces without arguments have device and stream as lanes.
     fn place(&mut self, event: &Event, args: &Args) -> (u32, u32, u32) {
-        let device = args.device.or_else(|| integer(event.pid)?.try_into().ok()).unwrap_or(0);
+        // Where an argument says the stream and none the device, `pid` is the process: ONNX Runtime has no devices.
+        let lane = || integer(event.pid)?.try_into().ok();
+        let device = args.device.or_else(|| if args.stream.is_none() { lane() } else { None }).unwrap_or(0);
         let stream = args.stream.or_else(|| lane_stream(event.tid)).unwrap_or(0);
         if let Some(context) = args.context
             && self.last_context != Some((context, device))
@@ -96,7 +99,7 @@ impl Converter<'_, '_> {
     pub fn kernel(&mut self, event: &Event, tape: Tape, times: Times) {
         let args = self.args(event, tape);
         let (device, context, stream) = self.place(event, &args);
-        let name_id = self.name(event);
+        let name_id = self.event_name(event);
         let row = KernelRow {
             start_ns: times.start_ns,
             duration_ns: times.duration_ns,
@@ -182,7 +185,7 @@ impl Converter<'_, '_> {
                 duration_ns: times.duration_ns,
                 domain,
                 cbid: args.cbid.unwrap_or(0),
-                name_id: self.name(event),
+                name_id: self.event_name(event),
                 tid: thread_id(event.tid),
                 correlation: args.correlation(),
                 result: None,
@@ -242,18 +245,24 @@ impl Converter<'_, '_> {
         // Operators and annotations are numbered in one sequence, and API calls name the number they belong to.
         let numbered = self.wanted.full && style != PYTHON;
         let args = if numbered { Args::all(tape, event.args) } else { Args::default() };
+        let (name_id, range_id) = (self.event_name(event), args.external_id.unwrap_or(0) as u64);
+        self.push_range(name_id, thread_id(event.tid), times, style, range_id);
+    }
+
+    /// A range of any kind.
+    pub fn push_range(&mut self, name_id: u32, tid: u32, times: Times, style: u32, range_id: u64) {
         let row = RangeRow {
             start_ns: times.start_ns,
             end_ns: times.duration_ns.map(|duration| times.start_ns + duration),
             style,
-            range_id: args.external_id.unwrap_or(0) as u64,
+            range_id,
             domain_id: None,
-            name_id: self.name(event),
+            name_id,
             category: None,
             color: None,
             payload_i64: None,
             payload_f64: None,
-            tid: thread_id(event.tid),
+            tid,
         };
         self.sink.push(self.process, row);
     }

@@ -1,5 +1,7 @@
 //! What is remarkable about a trace's events, counted while they pass.
 
+use crate::import::unread::Unread;
+
 /// How often something happened and where it first did.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Tally {
@@ -40,6 +42,18 @@ pub struct Tallies {
     pub tensorflow: u64,
     /// Events of py-spy.
     pub pyspy: u64,
+    /// Events of ONNX Runtime.
+    pub onnx: u64,
+    /// Events of Huawei's Ascend.
+    pub ascend: u64,
+    /// Events of categories that PyTorch does not write, before the first that it does: they may be another tool's.
+    pub early: u64,
+    /// Events that are rows, wanted or not.
+    pub read: u64,
+    /// Events that say nothing that rows do not: names of lanes, arrows from calls to their work, the trace's own span.
+    pub repeats: u64,
+    /// Events that no row is made of, by category.
+    pub unread: Unread,
     /// Starts, of the first events, that can be counted from 1970, and those that cannot.
     pub since_epoch: [u64; 2],
 }

@@ -51,7 +51,7 @@ fn import_pieces(text: &[u8], need: &Need, piece: usize) -> Result<Imported> {
         into.extend_from_slice(next.unwrap_or_default());
         next.is_some()
     };
-    let walked = walk(&mut source, need, &mut sink);
+    let walked = walk(&mut source, need, &mut sink, false);
     conclude(Path::new("t.json"), walked, None, &mut sink)?;
     assert_eq!(sink.processes.len(), 1);
     let process = sink.processes.remove(0);
@@ -107,7 +107,8 @@ const TRACE: &str = r#"{
 #[test]
 fn everything_becomes_a_row() {
     let trace = import(TRACE);
-    assert_eq!(trace.notes, []);
+    let unread = "t.json: 1 event of cpu_instant_event and 1 of gpu_user_annotation are not read";
+    assert_eq!(trace.notes, [("unread-rows", unread.to_owned())]);
     assert_eq!(trace.origin, "PyTorch profiler trace (Kineto, schema 1, CUPTI 28)");
     let info = ProcessInfo {
         pid: Some(4242),
@@ -157,7 +158,7 @@ fn launch_shapes_are_kept_where_all_is_asked_for() {
         let mut sink = Sink::new(&mut names, &mut shapes);
         let mut text = Some(TRACE.as_bytes());
         let mut source = |into: &mut Vec<u8>| text.take().map(|t| into.extend_from_slice(t)).is_some();
-        walk(&mut source, &Need { detail, ..Need::all() }, &mut sink);
+        walk(&mut source, &Need { detail, ..Need::all() }, &mut sink, false);
     }
     let [plain, full] = &shapes.all().collect::<Vec<_>>()[..] else { panic!("two shapes") };
     assert_eq!((plain.name_id, plain.grid_x, plain.registers), (full.name_id, None, None));
@@ -198,7 +199,7 @@ fn every_prefix_gives_its_whole_events() {
             Ok(trace) => {
                 assert!(trace.rows() >= most, "prefix of {length} loses rows");
                 most = trace.rows();
-                assert_eq!(trace.codes(), ["cut-off"], "prefix of {length}");
+                assert_eq!(trace.codes()[0], "cut-off", "prefix of {length}");
                 let kernels = whole.column("kernel", "start_ns");
                 assert!(kernels.starts_with(&trace.column("kernel", "start_ns")));
             }
@@ -333,7 +334,7 @@ fn broken_events_are_counted_and_the_others_read() {
     let good = kernel("1", "\"dur\":1,");
     let trace = import(&format!(r#"[{good},{{"ph" "X"}},7,null,"x",[],{{}},{good}]"#));
     assert_eq!(trace.column("kernel", "start_ns").len(), 2);
-    assert_eq!(trace.codes(), ["left-out"]);
+    assert_eq!(trace.codes(), ["left-out", "unread-rows"], "an event without fields is one of no phase");
     assert!(
         trace.notes[0].1.contains(&format!(
             "3 items that are no JSON events are left out; the first at byte {} ",
@@ -365,7 +366,10 @@ fn traces_of_others_are_told_from_those_of_pytorch() {
             into.extend_from_slice(if given { b"" } else { text.as_bytes() });
             !std::mem::replace(&mut given, true)
         };
-        walk(&mut source, &Need::all(), &mut sink).other_reader().map(|other| other.name())
+        match walk(&mut source, &Need::all(), &mut sink, false).other_reader()? {
+            Other::Chrome => Some("chrome-trace"),
+            Other::Reader(reader) => Some(reader.name()),
+        }
     };
     let lane = r#"{"ph":"M","name":"process_name","pid":1,"args":{"name":"/device:GPU:0/stream:all Compute"}}"#;
     assert_eq!(reader(&format!(r#"{{"traceEvents":[{lane}]}}"#)), Some("tensorflow"));
@@ -381,8 +385,97 @@ fn traces_of_others_are_told_from_those_of_pytorch() {
 #[test]
 fn a_trace_of_something_else_has_no_rows_and_says_so() {
     let trace = import(r#"{"schemaVersion":1,"traceEvents":[{"ph":"X","name":"b","ts":1,"dur":2}]}"#);
-    assert_eq!((trace.rows(), trace.codes()), (0, vec!["no-gpu-records"]));
+    assert_eq!((trace.rows(), trace.column("range", "end_ns")), (1, vec![Some(3000)]));
+    let trace = import(r#"{"schemaVersion":1,"traceEvents":[{"ph":"v","name":"b","ts":1}]}"#);
+    assert_eq!((trace.rows(), trace.codes()), (0, vec!["no-gpu-records", "unread-rows"]));
     assert_eq!(import(r#"{"traceEvents":[]}"#).codes(), Vec::<&str>::new());
     assert_eq!(import("[").codes(), ["cut-off"]);
     assert_eq!(import("[] x").codes(), ["trailing-text"]);
+}
+
+/// Events that Kineto does not write itself, beside some that it does.
+const STRANGERS: &str = r#"[
+  {"ph":"X","cat":"cpu_op","name":"aten::add","pid":5,"tid":6,"ts":1,"dur":80},
+  {"ph":"X","name":"AddV2","pid":9,"tid":2,"ts":"2.250","dur":12.34,"args":{"Task Type":"AI_VECTOR_CORE","Stream Id":2}},
+  {"ph":"X","name":"copy","pid":9,"tid":2,"ts":20,"dur":1,"args":{"Task Type":"SDMA_SQE","Stream Id":2}},
+  {"ph":"X","name":"wait","pid":9,"tid":2,"ts":21,"dur":1,"args":{"Task Type":"EVENT_WAIT","Stream Id":3}},
+  {"ph":"X","cat":"xpu_runtime","name":"urEnqueue","pid":5,"tid":6,"ts":3,"dur":8,"args":{"correlation":71}},
+  {"ph":"X","cat":"privateuse1_driver","name":"launch","pid":5,"tid":6,"ts":4,"dur":5},
+  {"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":31,"ts":5,"dur":40,"args":{"device":0,"sycl queue":30}},
+  {"ph":"X","cat":"gpu_memcpy","name":"Memcpy M2D (Memory -> Device)","pid":0,"tid":30,"ts":6,"dur":4,"args":{"bytes":9}},
+  {"ph":"C","name":"SM","pid":0,"tid":0,"ts":7,"args":{"active":40.5,"bad":"x"}},
+  {"ph":"C","name":"SM","pid":0,"tid":0,"ts":7,"args":{}},
+  {"ph":"B","cat":"mine","name":"outer","pid":5,"tid":6,"ts":1},
+  {"ph":"E","cat":"mine","name":"inner","pid":5,"tid":6,"ts":30},
+  {"ph":"B","cat":"mine","name":"inner","pid":5,"tid":6,"ts":20},
+  {"ph":"E","cat":"mine","name":"outer","pid":5,"tid":6,"ts":50},
+  {"ph":"B","cat":"kernel","name":"k","pid":0,"tid":7,"ts":20},
+  {"ph":"X","cat":"mine","name":"other","pid":5,"tid":6,"ts":9,"dur":1},
+  {"ph":"X","cat":"gpu_user_annotation","name":"step","pid":0,"tid":7,"ts":9,"dur":1},
+  {"ph":"X","cat":"Trace","name":"PyTorch Profiler (0)","ts":1,"dur":2},
+  {"ph":"s","cat":"fwdbwd","id":1,"pid":5,"tid":6,"ts":1},
+  {"ph":"s","cat":"ac2g","id":1,"pid":5,"tid":6,"ts":1},
+  {"ph":"i","name":"Record Window End","ts":1},
+  {"ph":"i","name":"mine","ts":1},
+  {"ph":"M","name":"process_name","pid":9,"args":{"name":"Ascend Hardware"}},
+  {"ph":"X","cat":"mine","name":"no time","pid":5,"tid":6}
+]"#;
+
+#[test]
+fn what_other_accelerators_write_becomes_rows() {
+    let trace = import(STRANGERS);
+    let names = |table: &str| -> Vec<&str> {
+        let ids = trace.column(table, "name_id").into_iter();
+        ids.map(|id| trace.names[id.unwrap() as usize].as_str()).collect()
+    };
+    assert_eq!(trace.column("kernel", "duration_ns"), [12_340, 40_000].map(Some));
+    assert_eq!(trace.column("kernel", "stream"), [2, 30].map(Some));
+    assert_eq!(trace.column("memcpy", "kind"), [0, 1].map(Some));
+    assert_eq!(trace.column("sync", "stream"), [Some(3)], "waiting is no work");
+    assert_eq!(
+        (names("api"), trace.column("api", "domain")),
+        (vec!["urEnqueue", "launch"], vec![Some(0), Some(1)])
+    );
+    assert_eq!(names("range"), ["aten::add", "other", "inner", "outer"]);
+    assert_eq!(trace.column("range", "end_ns"), [81_000, 10_000, 30_000, 50_000].map(Some));
+    assert_eq!(trace.column("sample", "start_ns"), [Some(7000)]);
+    assert!(trace.names.contains(&"SM active".to_owned()));
+    assert_eq!(
+        trace.notes.last().unwrap().1,
+        "t.json: 1 event of counters without a number, 1 of fwdbwd, 1 of gpu_user_annotation, 1 of marks and \
+         1 of separate begin and end of kernel are not read"
+    );
+    assert_eq!(trace.origin, "PyTorch profiler trace of Ascend devices (torch_npu)");
+}
+
+#[test]
+fn every_event_is_read_or_repeats_or_is_counted() {
+    for text in [TRACE, STRANGERS] {
+        for need in [Need::all(), Need::totals(&[&tables::KERNEL])] {
+            let (mut names, mut shapes) = (Names::default(), Shapes::default());
+            let mut sink = Sink::new(&mut names, &mut shapes);
+            let mut given = Some(text.as_bytes());
+            let mut source = |into: &mut Vec<u8>| given.take().map(|t| into.extend_from_slice(t)).is_some();
+            let tallies = walk(&mut source, &need, &mut sink, false).tallies;
+            let told = tallies.read + tallies.repeats + tallies.unread.rows() + tallies.early;
+            assert_eq!((told, tallies.early), (tallies.events, 0));
+        }
+    }
+}
+
+#[test]
+fn a_profile_of_onnx_runtime_keeps_its_sessions_and_nodes() {
+    use crate::import::testing::{TempFile, import as import_file};
+    let text = r#"[{"cat":"Session","pid":311,"tid":311,"dur":20500,"ts":20,"ph":"X","name":"load","args":{}},
+        {"cat":"Node","pid":311,"tid":311,"dur":1200,"ts":80100,"ph":"X","name":"conv1","args":{}},
+        {"cat":"Kernel","pid":311,"tid":311,"dur":45,"ts":80150,"ph":"X","name":"sgemm",
+         "args":{"stream":"19","block_x":"128","block_y":"1","block_z":"1","grid_x":"32","grid_y":"1","grid_z":"1"}}]"#;
+    let found = import_file(&TempFile::new("onnx.json", text.as_bytes()), &Need::all()).unwrap();
+    assert_eq!((found.origin.as_str(), found.note_codes()), ("ONNX Runtime profile", Vec::new()));
+    assert_eq!(found.texts("range", "name_id"), ["load", "conv1"]);
+    let kernel = ["duration_ns", "device", "stream"].map(|column| found.integers("kernel", column)[0]);
+    assert_eq!(kernel, [45_000, 0, 19].map(Some));
+    let shape = found.shapes.get(0).unwrap();
+    assert_eq!((shape.grid_x, shape.block_x, shape.block_z), (Some(32), Some(128), Some(1)));
+    assert_eq!((found.processes.len(), found.processes[0].0.pid), (1, Some(311)));
 }

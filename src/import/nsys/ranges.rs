@@ -6,7 +6,10 @@ use crate::import::rows::{Col, Fields};
 use hashbrown::HashMap;
 use trace_format::tables::RangeRow;
 
-/// Event types of table NVTX_EVENTS. The second of each pair comes from NVTXT text files.
+/// The table that all of them stand in.
+const TABLE: &str = "NVTX_EVENTS";
+
+/// Event types of the table. The second of each pair comes from NVTXT text files.
 const MARK: [u32; 2] = [34, 65];
 const PUSH_POP: [u32; 2] = [59, 70];
 const START_END: [u32; 2] = [60, 71];
@@ -41,7 +44,7 @@ pub(super) fn read(r: &mut Reader) {
         false => HashMap::new(),
     };
     let operators = r.need.operators;
-    let Some(mut scan) = r.scan("NVTX_EVENTS") else { return };
+    let Some(mut scan) = r.scan(TABLE) else { return };
     let [start, end, event_type, thread, domain] =
         ["start", "end", "eventType", "globalTid", "domainId"].map(|name| scan.col(name));
     let text = Text { text: scan.col("text"), id: scan.col("textId") };
@@ -50,7 +53,14 @@ pub(super) fn read(r: &mut Reader) {
     let integers = ["int64Value", "uint64Value", "int32Value", "uint32Value"].map(|name| scan.col_if(full, name));
     let reals = ["doubleValue", "floatValue"].map(|name| scan.col_if(full, name));
     let tally = scan.run(|row| {
-        let Some(style) = style(row.id(event_type).unwrap_or(PUSH_POP[0])) else { return true };
+        let event_type = row.id(event_type).unwrap_or(PUSH_POP[0]);
+        let Some(style) = style(event_type) else {
+            // Domains were read before.
+            if event_type != DOMAIN {
+                r.unread.add(format!("{TABLE} of type {event_type}").as_bytes(), 1);
+            }
+            return true;
+        };
         let Some(start_ns) = row.int(start) else { return false };
         let global = row.int(thread);
         let process = r.process(global);
@@ -87,7 +97,7 @@ pub(super) fn read(r: &mut Reader) {
 /// Names of domains by process and domain id. Domain 0 is the default one and has no name.
 fn domains(r: &mut Reader) -> HashMap<(i64, i64), u32> {
     let mut domains = HashMap::new();
-    let Some(mut scan) = r.scan("NVTX_EVENTS") else { return domains };
+    let Some(mut scan) = r.scan(TABLE) else { return domains };
     scan.only("eventType", DOMAIN);
     let [event_type, thread, domain] = ["eventType", "globalTid", "domainId"].map(|name| scan.col(name));
     let text = Text { text: scan.col("text"), id: scan.col("textId") };

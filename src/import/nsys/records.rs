@@ -41,6 +41,7 @@ pub(super) fn overheads(r: &mut Reader) {
         let [start, end, thread, kind] = ["start", "end", "globalTid", "overheadType"].map(|name| scan.col(name));
         let [name, call] = ["nameId", "correlationId"].map(|name| scan.col(name));
         let mut by_name: HashMap<Option<i64>, Option<u32>> = HashMap::new();
+        let mut of_nsys = 0;
         let tally = scan.run(|row| {
             let Some(start_ns) = row.int(start) else { return false };
             let kind = match row.id(kind) {
@@ -49,7 +50,10 @@ pub(super) fn overheads(r: &mut Reader) {
                     id.and_then(|id| r.strings.bytes(id)).and_then(|name| overhead_kind_by_name(&name))
                 }),
             };
-            let Some(kind) = kind else { return true };
+            let Some(kind) = kind else {
+                of_nsys += 1;
+                return true;
+            };
             let thread = row.int(thread);
             let process = r.process(thread);
             let overhead = OverheadRow {
@@ -63,6 +67,7 @@ pub(super) fn overheads(r: &mut Reader) {
             true
         });
         r.close(tally);
+        r.unread.add(format!("{table} about nsys itself").as_bytes(), of_nsys);
     }
 }
 

@@ -360,3 +360,46 @@ fn a_packed_database_is_unpacked() {
     assert_eq!(found.importer, "nsys-sqlite");
     assert_eq!(found.integers("kernel", "duration_ns"), [Some(1)]);
 }
+
+#[test]
+fn rows_of_tables_that_are_not_read_are_counted_by_name() {
+    let thread = P1 | 1;
+    let found = imported(&format!(
+        "{} CREATE TABLE SCHED_EVENTS (start, cpu); INSERT INTO SCHED_EVENTS VALUES (1, 2), (3, 4);
+         CREATE TABLE NVTX_EVENTS_V2 (start, end); INSERT INTO NVTX_EVENTS_V2 VALUES (1, 2);
+         CREATE TABLE TARGET_INFO_SYSTEM_ENV (name, value); INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES ('USER', 'x');
+         CREATE TABLE ENUM_X (id); INSERT INTO ENUM_X VALUES (1);
+         CREATE TABLE NVTX_EVENTS (start, end, eventType, text, globalTid);
+         INSERT INTO NVTX_EVENTS VALUES (1, 2, 33, 'category', {thread}), (1, NULL, 75, 'domain', {thread});
+         CREATE TABLE PROFILER_OVERHEAD (start, end, globalTid, nameId, overheadType);
+         INSERT INTO PROFILER_OVERHEAD VALUES (1, 2, {thread}, 1, 0), (3, 4, {thread}, 1, 3);",
+        kernel_table(&format!("(1, 2, 0, 1, 7, 1, {P1}, 1, 2, 3, 1, 0, NULL)"))
+    ));
+    assert_eq!(found.note_codes(), ["unread-rows"]);
+    let said = found.notes[0].text.split_once(": ").unwrap().1;
+    assert_eq!(
+        said,
+        "2 rows of SCHED_EVENTS, 1 of NVTX_EVENTS of type 33, 1 of NVTX_EVENTS_V2 and \
+         1 of PROFILER_OVERHEAD about nsys itself are not read"
+    );
+    assert_eq!(found.integers("overhead", "start_ns"), [Some(3)]);
+}
+
+#[test]
+fn what_nsys_warned_of_is_passed_on_and_the_rest_of_its_words_is_counted() {
+    let found = imported(
+        "CREATE TABLE DIAGNOSTIC_EVENT (timestamp, timestampType, source, severity, text, globalPid);
+         INSERT INTO DIAGNOSTIC_EVENT VALUES (1, 1, 1, 1, 'Profiling has started.', NULL),
+             (2, 1, 1, 2, 'No CUDA events\tcollected.\nDoes the process use CUDA?', NULL),
+             (3, 1, 1, 3, 'CUDA profiling might have not been started correctly.', NULL),
+             (4, 1, 1, 3, 'CUDA profiling might have not been started correctly.', NULL), (5, 1, 1, 3, NULL, NULL);",
+    );
+    assert_eq!(found.note_codes(), ["nsys-diagnostic", "nsys-diagnostic", "unread-rows"]);
+    let said = |i: usize| found.notes[i].text.split_once(": ").unwrap().1.to_owned();
+    assert_eq!(
+        said(0),
+        "while it recorded, nsys reported an error: CUDA profiling might have not been started correctly"
+    );
+    assert!(said(1).starts_with("while it recorded, nsys warned: No CUDA events") && !said(1).contains('\t'));
+    assert_eq!(said(2), "2 rows of DIAGNOSTIC_EVENT are not read");
+}

@@ -42,10 +42,15 @@ pub(super) fn read(r: &mut Reader) {
         let object = Object::of(row, object);
         let tid = object.as_ref().filter(|_| row.id(kind) == Some(THREAD)).map_or(0, Object::tid);
         if flags & END != 0 {
-            ends.entry(id).or_insert((time, tid));
+            if ends.contains_key(&id) {
+                r.unread.add(b"CUPTI_ACTIVITY_KIND_MARKER that end what has ended", 1);
+            } else {
+                ends.insert(id, (time, tid));
+            }
             return true;
         }
         if flags & (START | INSTANTANEOUS) == 0 {
+            r.unread.add(b"CUPTI_ACTIVITY_KIND_MARKER that neither begin nor end", 1);
             return true;
         }
         let Data { category, color, payload_i64, payload_f64 } = data.get(&id).copied().unwrap_or_default();
@@ -77,6 +82,8 @@ pub(super) fn read(r: &mut Reader) {
         let process = r.process(pid);
         r.sink.push(process, range);
     }
+    // Ends that some beginning has taken are gone from here.
+    r.unread.add(b"CUPTI_ACTIVITY_KIND_MARKER that end what did not begin", ends.len() as u64);
 }
 
 fn data(r: &mut Reader) -> HashMap<i64, Data> {

@@ -38,12 +38,18 @@ pub(super) fn environment(r: &mut Reader) {
     let process = r.process(None);
     let tally = scan.run(|row| {
         let (Some(start_ns), Some(data)) = (row.int(time), row.bytes(data)) else { return false };
+        let mut known = false;
         for field in environment::FIELDS.iter().filter(|field| row.id(kind) == Some(field.kind)) {
             if let Some(value) = field.read(data) {
+                known = true;
                 let metric_id = r.sink.name(field.metric.as_bytes());
                 let (device, value) = (row.id(device), f64::from(value));
                 r.sink.push(process, SampleRow { start_ns, metric_id, device, value, of_pid: None });
             }
+        }
+        if !known {
+            let name = format!("CUPTI_ACTIVITY_KIND_ENVIRONMENT of kind {}", row.id_or_0(kind));
+            r.unread.add(name.as_bytes(), 1);
         }
         true
     });

@@ -222,3 +222,29 @@ fn calls_read_on_another_thread_are_the_same_calls() {
     // One name with a broken object id, one call without a number.
     assert_eq!(apart.note_codes(), ["unusable-rows", "unusable-rows", "unknown-calls"]);
 }
+
+#[test]
+fn rows_of_tables_that_are_not_read_are_counted_by_name() {
+    let found = imported(&format!(
+        "{} CREATE TABLE CUPTI_ACTIVITY_KIND_METRIC (_id_ INTEGER PRIMARY KEY, value REAL);
+         INSERT INTO CUPTI_ACTIVITY_KIND_METRIC VALUES (1, 0.5), (2, 97.25);
+         CREATE TABLE CUPTI_ACTIVITY_KIND_PC_SAMPLING (_id_ INTEGER PRIMARY KEY, samples INT);
+         INSERT INTO CUPTI_ACTIVITY_KIND_PC_SAMPLING VALUES (1, 3);
+         CREATE TABLE CUPTI_ACTIVITY_KIND_EVENT (_id_ INTEGER PRIMARY KEY);
+         CREATE TABLE CUPTI_ACTIVITY_KIND_DEVICE_ATTRIBUTE (_id_ INTEGER PRIMARY KEY);
+         INSERT INTO CUPTI_ACTIVITY_KIND_DEVICE_ATTRIBUTE VALUES (1);
+         CREATE TABLE CUPTI_ACTIVITY_KIND_MARKER (flags INT, timestamp INT, id INT, objectKind INT, objectId BLOB, name INT);
+         INSERT INTO CUPTI_ACTIVITY_KIND_MARKER VALUES (2, 1, 7, 0, NULL, 4), (4, 2, 7, 0, NULL, 0),
+             (4, 3, 7, 0, NULL, 0), (4, 3, 8, 0, NULL, 0), (8, 3, 9, 0, NULL, 0);",
+        kernels("KERNEL", "(10, 30, 2, 0, 1, 7, 5, 64, 0)")
+    ));
+    assert_eq!(found.note_codes(), ["unread-rows"]);
+    let said = found.notes[0].text.split_once(": ").unwrap().1;
+    assert_eq!(
+        said,
+        "2 rows of CUPTI_ACTIVITY_KIND_METRIC, 1 of CUPTI_ACTIVITY_KIND_MARKER that end what did not begin, \
+         1 of CUPTI_ACTIVITY_KIND_MARKER that end what has ended, \
+         1 of CUPTI_ACTIVITY_KIND_MARKER that neither begin nor end and 1 of CUPTI_ACTIVITY_KIND_PC_SAMPLING \
+         are not read; the Visual Profiler (nvvp) shows what nvprof measured"
+    );
+}
