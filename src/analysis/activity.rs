@@ -28,6 +28,11 @@ pub enum What {
         /// Bytes filled.
         bytes: i64,
     },
+    /// A whole CUDA graph whose nodes were not traced one by one.
+    Graph {
+        /// The graph.
+        graph: u32,
+    },
     /// A unified memory event. Codes as in table `uvm`.
     Uvm {
         /// `CUpti_ActivityUnifiedMemoryCounterKind`.

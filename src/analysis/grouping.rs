@@ -1,6 +1,8 @@
 //! Summaries by name, and by whatever else the user groups by.
 
+use super::activity::{GpuActivity, What};
 use super::labels::Labels;
+use super::listing;
 use super::stats::{Stats, Wanted};
 use super::summary::{Summary, SummaryRow};
 use super::totals::{Place, Split, Totals, grouped_totals, totals};
@@ -87,7 +89,7 @@ impl ByText {
     }
 }
 
-/// Kernels, copies and fills, summed by name within each place that `grouping` keeps apart. Records with impossible
+/// Kernels, copies, fills and graphs traced whole, summed by name within each place that `grouping` keeps apart. Records with impossible
 /// times are in no row; the second value counts them.
 ///
 /// # Errors
@@ -119,8 +121,29 @@ pub fn gpu_by_place(
     all.add(copies, place, |kind| named(operation::memcpy_name(kind).to_owned()));
     let fills = totals(frames, &tables::MEMSET, None, split, wanted, filter)?;
     all.add(fills, place, |_| named(operation::MEMSET.to_owned()));
+    for graph in listing::whole_graphs(frames, filter)? {
+        let Some(ns) = graph.duration_ns else {
+            all.invalid += 1;
+            continue;
+        };
+        let What::Graph { graph: id } = graph.what else { continue };
+        let name = named(labels.graph(id).to_owned());
+        all.rows.entry((place(place_of(&graph, split)), name)).or_default().add(ns, wanted);
+    }
     let invalid = all.invalid;
     Ok((all.into_parts(), invalid))
+}
+
+/// Where an activity ran, as far as groups are kept apart.
+fn place_of(work: &GpuActivity, split: Split) -> Place {
+    let by_device = split.device || split.stream;
+    let part = |wanted: bool, id: u32| if wanted { id } else { Place::ANY };
+    Place {
+        process: part(split.process || by_device, work.process),
+        device: part(by_device, work.device),
+        context: part(split.stream, work.context),
+        stream: part(split.stream, work.stream),
+    }
 }
 
 fn kernel_text(labels: &Labels, by: ByName, shape: u32) -> String {

@@ -2,12 +2,13 @@
 
 use super::launches::thread_names;
 use super::totals::Place;
-use crate::cupti;
+use crate::cupti::{self, operation};
 use crate::demangle::{self, Demangling};
 use crate::trace::frames::Frames;
-use hashbrown::HashMap;
+use crate::trace::select::Filter;
+use hashbrown::{HashMap, HashSet};
 use std::sync::OnceLock;
-use trace_format::tables::ShapeRow;
+use trace_format::tables::{self, ShapeRow};
 
 /// What the user calls places, with `%i` for the id of a context or stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,6 +29,7 @@ pub struct Labels<'a> {
     texts: Vec<OnceLock<Box<str>>>,
     threads: OnceLock<HashMap<(u32, u32), u32>>,
     places: PlaceNames,
+    graphs: OnceLock<HashMap<u32, Box<str>>>,
 }
 
 impl<'a> Labels<'a> {
@@ -42,6 +44,7 @@ impl<'a> Labels<'a> {
             texts: ids.map(slots).collect(),
             threads: OnceLock::new(),
             places: PlaceNames::default(),
+            graphs: OnceLock::new(),
         }
     }
 
@@ -79,6 +82,27 @@ impl<'a> Labels<'a> {
     fn demangle(&self, name: u32) -> &str {
         let make = || demangle::demangle(self.frames.names.get(name), self.demangling).into();
         self.demangled.get(name as usize).map_or("", |slot| slot.get_or_init(make))
+    }
+
+    /// What a whole graph is called. Of a part of the file that cannot be read the numbers are not known.
+    pub fn graph(&self, graph: u32) -> &str {
+        let make = || {
+            let ids = self.frames.fold(
+                &tables::GRAPH,
+                &["graph_id"],
+                &Filter::everything(),
+                HashSet::new,
+                |ids: &mut HashSet<u32>, batch| {
+                    let graph = batch.u32("graph_id");
+                    batch.for_each_row(|i| {
+                        ids.insert(graph.get(i).unwrap_or(0));
+                    });
+                },
+                |a, b| a.extend(b),
+            );
+            ids.unwrap_or_default().into_iter().map(|id| (id, operation::graph_name(id).into())).collect()
+        };
+        self.graphs.get_or_init(make).get(&graph).map_or(operation::GRAPH, |name| name)
     }
 
     /// The launch shape with this id.

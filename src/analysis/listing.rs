@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::trace::batch::Batch;
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
+use hashbrown::HashSet;
 use trace_format::schema::TableSpec;
 use trace_format::tables;
 
@@ -41,7 +42,7 @@ fn gpu_rows(batch: &Batch, out: &mut Vec<GpuActivity>, what: impl Fn(usize) -> W
     });
 }
 
-/// Kernels, copies, fills and, if wanted, unified memory events, in order. Rows with impossible times are included,
+/// Kernels, copies, fills, graphs traced whole and, if wanted, unified memory events, in order. Rows with impossible times are included,
 /// their duration null.
 ///
 /// # Errors
@@ -74,11 +75,57 @@ pub fn gpu_activities(frames: &Frames, filter: &Filter, with_uvm: bool) -> Resul
             bytes: bytes.get(i).unwrap_or(0),
         });
     })?);
+    all.extend(whole_graphs(frames, filter)?);
     if with_uvm {
         all.extend(uvm_events(frames, filter)?);
     }
     sort_gpu(&mut all);
     Ok(all)
+}
+
+/// Executions of whole graphs, in no order. One whose nodes have rows of their own is left out: its time is theirs.
+///
+/// # Errors
+/// A part of a file that cannot be read.
+pub fn whole_graphs(frames: &Frames, filter: &Filter) -> Result<Vec<GpuActivity>> {
+    if frames.rows(&tables::GRAPH) == 0 {
+        return Ok(Vec::new());
+    }
+    let columns = ["start_ns", "duration_ns", "device", "context", "stream", "correlation", "graph_id"];
+    let mut graphs = collect(frames, &tables::GRAPH, &columns, filter, |batch, out| {
+        let (start, duration) = (batch.i64("start_ns"), batch.i64("duration_ns"));
+        let [device, context, stream, graph] =
+            ["device", "context", "stream", "graph_id"].map(|name| batch.u32(name));
+        let correlation = batch.u64("correlation");
+        batch.for_each_row(|i| {
+            out.push(GpuActivity {
+                start_ns: start.get(i).unwrap_or(0).saturating_add(batch.offset_ns),
+                duration_ns: duration.get(i),
+                process: batch.process,
+                device: device.get(i).unwrap_or(0),
+                context: context.get(i).unwrap_or(0),
+                stream: stream.get(i).unwrap_or(0),
+                correlation: correlation.get(i).unwrap_or(0),
+                graph_node: None,
+                what: What::Graph { graph: graph.get(i).unwrap_or(0) },
+            });
+        });
+    })?;
+    let mut nodes: HashSet<(u32, u64)> = HashSet::new();
+    for table in [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET] {
+        let columns = ["correlation", "graph_id", "graph_node_id"];
+        nodes.extend(collect(frames, table, &columns, &Filter::everything(), |batch, out| {
+            let (correlation, node) = (batch.u64("correlation"), batch.u64("graph_node_id"));
+            let graph = batch.u32("graph_id");
+            batch.for_each_row(|i| {
+                if graph.get(i).is_some() || node.get(i).is_some() {
+                    out.push((batch.process, correlation.get(i).unwrap_or(0)));
+                }
+            });
+        })?);
+    }
+    graphs.retain(|graph| graph.correlation == 0 || !nodes.contains(&(graph.process, graph.correlation)));
+    Ok(graphs)
 }
 
 /// Unified memory events, in no order.
@@ -121,7 +168,8 @@ fn sort_gpu(rows: &mut [GpuActivity]) {
         What::Kernel { shape } => (0, *shape),
         What::Memcpy { kind, .. } => (1, *kind),
         What::Memset { .. } => (2, 0),
-        What::Uvm { kind, .. } => (3, *kind),
+        What::Graph { graph } => (3, *graph),
+        What::Uvm { kind, .. } => (4, *kind),
     };
     rows.sort_unstable_by_key(|r| {
         let end = r.start_ns.saturating_add(r.duration_ns.unwrap_or(0));

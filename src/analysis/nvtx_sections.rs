@@ -160,6 +160,7 @@ fn activity_name<'a>(labels: &'a Labels, what: &What) -> &'a str {
     match what {
         What::Kernel { shape } => labels.kernel(*shape),
         What::Memcpy { kind, .. } => operation::memcpy_name(*kind),
+        What::Graph { graph } => labels.graph(*graph),
         What::Memset { .. } | What::Uvm { .. } => operation::MEMSET,
     }
 }

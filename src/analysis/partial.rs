@@ -16,7 +16,7 @@ pub fn notes(frames: &Frames, filter: &Filter, need: &Need) -> Result<Vec<Note>>
     let mut notes = Vec::new();
     let without_times = |table| if need.wants(table) { rows_without_times(frames, table, filter) } else { Ok(0) };
     let mut invalid = 0;
-    for table in [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET] {
+    for table in [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH] {
         invalid += without_times(table)?;
     }
     if invalid > 0 {

@@ -36,7 +36,9 @@ impl Place {
     /// "All of them".
     pub const ANY: u32 = u32::MAX;
 
-    const ANYWHERE: Place = Place { process: Self::ANY, device: Self::ANY, context: Self::ANY, stream: Self::ANY };
+    /// Everything together.
+    pub const ANYWHERE: Place =
+        Place { process: Self::ANY, device: Self::ANY, context: Self::ANY, stream: Self::ANY };
 }
 
 /// Statistics of the records that share a key and a place.

@@ -342,7 +342,10 @@ impl<'a> Plan<'a> {
             notes.splice(0..0, self.notes(frames, filter)?);
             progress.finish();
             say(&notes);
-            out.write_all(&answer).map_err(failed)?;
+            // "No profile data collected" would be untrue of a trace of ranges, which the closing line points to.
+            if shown || ranges_instead(frames, filter) == 0 {
+                out.write_all(&answer).map_err(failed)?;
+            }
             return Ok(shown);
         }
         if let ([(view, arguments)], None) = (&self.views[..], machine) {
@@ -422,9 +425,28 @@ pub(super) fn say(notes: &[crate::trace::sink::Note]) {
     }
 }
 
+/// How many ranges there are in traces without anything else: operators and functions among them, which a summary
+/// does not read.
+fn ranges_instead(frames: &Frames, filter: &Filter) -> u64 {
+    if !filter.is_everything() {
+        return 0;
+    }
+    let paths: Vec<PathBuf> = frames.files.iter().map(|file| file.path.clone()).collect();
+    let need = Need { operators: true, ..Need::totals(&[&tables::RANGE]) };
+    Frames::open(&paths, &need).map_or(0, |frames| frames.rows(&tables::RANGE))
+}
+
 fn nothing_text(frames: &Frames, filter: &Filter) -> String {
     let files: Vec<String> = frames.files.iter().take(3).map(|f| f.path.display().to_string()).collect();
     let more = if frames.files.len() > 3 { ", …" } else { "" };
+    let ranges = ranges_instead(frames, filter);
+    if ranges > 0 {
+        return format!(
+            "{}{more}: no GPU work and no API calls, but {ranges} ranges of the CPU; `gpuprof report --view nvtx_sum` \
+             sums them",
+            files.join(", ")
+        );
+    }
     let why =
         if filter.is_everything() { "the trace holds no such records" } else { "no record passes the filters" };
     format!("{}{more}: nothing to show: {why}", files.join(", "))

@@ -3,6 +3,14 @@
 /// A fill.
 pub const MEMSET: &str = "[CUDA memset]";
 
+/// A whole graph, where its number is of no use.
+pub const GRAPH: &str = "[CUDA graph]";
+
+/// A whole graph by its number.
+pub fn graph_name(graph: u32) -> String {
+    format!("[CUDA graph {graph}]")
+}
+
 /// A copy, by `CUpti_ActivityMemcpyKind`, in nvprof's words; 11 to 13 are migrations as nsys records them.
 pub fn memcpy_name(kind: u32) -> &'static str {
     match kind {

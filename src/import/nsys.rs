@@ -12,6 +12,7 @@ mod api;
 mod catalogue;
 mod diagnostics;
 mod directives;
+mod host_stacks;
 mod ranges;
 mod records;
 mod session;
@@ -145,6 +146,7 @@ impl<'r, 's> Reader<'r, 's> {
             (&tables::RANGE, ranges::read),
             (&tables::OPENACC, directives::openacc),
             (&tables::OPENMP, directives::openmp),
+            (&tables::CPU_SAMPLE, host_stacks::read),
         ];
         // Migrations of unified memory stand among the copies.
         let copies_too = self.ours && self.need.wants(&tables::UVM);
@@ -187,6 +189,12 @@ impl<'r, 's> Reader<'r, 's> {
     /// Whether more than what summaries need is asked for.
     fn full(&self) -> bool {
         self.need.detail == Detail::Full
+    }
+
+    /// Whether ids of calls and graph nodes are needed: always where graphs were traced whole, as work of a graph whose
+    /// nodes were traced too counts once.
+    fn wants_ids(&self) -> bool {
+        self.full() || self.tables.has("CUPTI_ACTIVITY_KIND_GRAPH_TRACE")
     }
 
     fn scan(&self, table: &'static str) -> Option<Scan<'r>> {

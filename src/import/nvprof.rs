@@ -195,6 +195,12 @@ impl<'r, 's> Reader<'r, 's> {
         self.need.detail == Detail::Full
     }
 
+    /// Whether ids of calls and graph nodes are needed: always where graphs were traced whole, as work of a graph whose
+    /// nodes were traced too counts once.
+    fn wants_ids(&self) -> bool {
+        self.full() || self.tables.has("CUPTI_ACTIVITY_KIND_GRAPH_TRACE")
+    }
+
     fn scan(&self, table: &'static str) -> Option<Scan<'r>> {
         debug_assert!(catalogue::is_known(table), "{table} is read and would be counted as not read");
         Scan::new(self.db, self.tables, table)

@@ -1,5 +1,7 @@
 //! Files that nobody here reads, though people take them for profiles: what they are and what to do about it.
 
+mod foreign;
+
 use super::{GZIP_MAGIC, Head, SQLITE_MAGIC, nvvp_session};
 use crate::error::Error;
 
@@ -12,7 +14,7 @@ struct Refusal {
 
 const EXPORT: &str = "run `nsys export --type sqlite FILE` and open what it writes";
 
-/// All kinds, special ones first.
+/// All kinds that are known without knowing whose they are, special ones first.
 static REFUSALS: &[Refusal] = &[
     Refusal {
         is: |head| head.raw.is_empty(),
@@ -93,16 +95,24 @@ static REFUSALS: &[Refusal] = &[
 
 /// Why this file is not read and what to do, if it is of a kind that is known; to be asked after every importer.
 pub fn refusal(head: &Head) -> Option<Error> {
-    let refusal = REFUSALS.iter().find(|refusal| (refusal.is)(head))?;
+    // What names its tool comes first: `an SQLite database of neither` is true of rocprof's as well, and no help.
+    let named = foreign::DATABASES.iter().chain(foreign::JSON).chain(foreign::TABLES);
+    let refusal = named.chain(REFUSALS).find(|refusal| (refusal.is)(head))?;
     Some(Error::at(&head.path, refusal.what).remedy(refusal.remedy))
 }
 
-/// A packed protocol buffer whose first field is pprof's list of value types.
+/// Why JSON that a reader took for a trace is none, if it is of a tool that is known by its beginning.
+pub fn json_refusal(head: &Head) -> Option<Error> {
+    let refusal = foreign::JSON.iter().find(|refusal| (refusal.is)(head))?;
+    Some(Error::at(&head.path, refusal.what).remedy(refusal.remedy))
+}
+
 fn is_other_json(head: &Head) -> bool {
     let begins = matches!(head.text.trim_ascii_start().first(), Some(b'{' | b'['));
     begins && !head.text.windows(11).any(|part| part == b"traceEvents")
 }
 
+/// A packed protocol buffer whose first field is pprof's list of value types.
 fn is_pprof(head: &Head) -> bool {
     head.raw.starts_with(&GZIP_MAGIC) && matches!(head.text[..], [0x0a, 2..=12, 0x08, ..])
 }
@@ -161,6 +171,65 @@ mod tests {
         assert!(message.contains("StringTable") && message.contains("StringIds"), "{message}");
         let packed = TempFile::new("places.gz", &gzip(&file.bytes()));
         assert!(refusal(&Head::read(&packed.path).unwrap()).is_some());
+    }
+
+    #[test]
+    fn profiles_of_other_tools_are_named_and_the_remedy_exists() {
+        let files: &[(&str, &[u8], &str, &str)] = &[
+            ("a.json", b"{\"rocprofiler-sdk-tool\": [{}]}", "rocprofv3", "pftrace"),
+            ("a.hatchet", b"[{\"children\": [], \"frame\": {}, \"metrics\": {}}]", "Proton", "proton-viewer"),
+            (
+                "a.json",
+                b"{\"schema\": \"1.1.0-chakra.0.0.4\", \"nodes\": [{\"ctrl_deps\": 1}]}",
+                "Chakra",
+                "export_chrome_trace",
+            ),
+            (
+                "a.json",
+                b"[[1000, \"PREEXISTING\", [\"Tensor\", 1], 512]]",
+                "memory timeline",
+                "export_chrome_trace",
+            ),
+            (
+                "a.jsonl",
+                b"{\"Type\": 79, \"CudaEvent\": {}}\n{\"data\": []}\n",
+                "JSON-lines",
+                "nsys export --type sqlite",
+            ),
+            ("a.json", b"{\"traceEvents\": {\"traceEvents\": []}}", "an object and not a list", "jq .traceEvents"),
+            ("CUPTI_ACTIVITY_KIND_KERNEL.parquet", b"PAR1\0", "parquetdir", "nsys export --type sqlite"),
+            ("a.h5", b"\x89HDF\r\n\x1a\n", "HDF5", "nsys export --type sqlite"),
+            (
+                "a.txt",
+                b"Processing\n\n ** CUDA GPU Kernel Summary (cuda_gpu_kern_sum):\n",
+                "nsys stats",
+                "--format csv",
+            ),
+            ("a.txt", b"CUDA API Statistics (nanoseconds)\n\nTime(%)  Total Time\n", "nsys stats", ".sqlite"),
+            ("a.csv", b"\"Name\",\"Calls\",\"TotalDurationNs\",\"AverageNs\",\"Percentage\"\n", "rocprof", ".json"),
+        ];
+        for (name, bytes, says, remedy) in files {
+            let message = refused(name, bytes).unwrap_or_else(|| panic!("{name} ({says}) is not refused"));
+            assert!(message.contains(says) && message.contains(remedy), "{message}");
+            assert!(!message.contains("torch") || message.contains("PyTorch"), "{message}");
+        }
+        for (sql, says, remedy) in [
+            ("CREATE TABLE HIP (a); CREATE TABLE OPS (a)", "AMD's rocprof (", ".json"),
+            ("CREATE TABLE rocpd_string_0000abcd (a)", "rocpd database", "rocpd convert"),
+        ] {
+            let file = TempFile::database("a.db", sql);
+            let message = refusal(&Head::read(&file.path).unwrap()).unwrap().to_string();
+            assert!(message.contains(says) && message.contains(remedy) && !message.contains("nsys"), "{message}");
+        }
+    }
+
+    #[test]
+    fn json_that_a_reader_took_for_a_trace_is_named_as_well() {
+        let file =
+            TempFile::new("a.json", b"{\"traceEvents\": {\"traceEvents\": [{\"ph\": \"X\"}], \"metadata\": {}}}");
+        let message =
+            crate::import::testing::import(&file, &crate::trace::sink::Need::all()).err().unwrap().to_string();
+        assert!(message.contains("an object and not a list"), "{message}");
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub enum What {
 impl What {
     /// What has to be read for it.
     pub fn need(self) -> Need {
-        let gpu = [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET];
+        let gpu = [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH];
         match self {
             What::Summary { gpu: g, api, openacc, openmp } => {
                 let mut tables = Vec::new();

@@ -56,7 +56,7 @@ pub fn is_all(labels: &Labels, filter: &Filter, request: &Request) -> Result<boo
 /// Ranges of a CPU, if they are all that there is and everything was asked for.
 fn cpu_ranges(frames: &Frames, filter: &Filter, request: &Request) -> Result<Vec<NamedRanges>> {
     let all = matches!(request.what, What::Summary { gpu: true, api: true, .. });
-    let work = [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::API];
+    let work = [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH, &tables::API];
     if !all || frames.rows(&tables::RANGE) == 0 || work.iter().any(|table| frames.rows(table) > 0) {
         return Ok(Vec::new());
     }

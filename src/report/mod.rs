@@ -108,6 +108,9 @@ impl nvprof::Labels for Labels<'_> {
     fn device(&self, process: u32, device: u32) -> &str {
         Labels::device(self, process, device)
     }
+    fn graph(&self, graph: u32) -> &str {
+        Labels::graph(self, graph)
+    }
     fn context(&self, context: u32) -> Option<String> {
         self.context_name(context)
     }

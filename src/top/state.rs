@@ -324,7 +324,9 @@ impl Listener for State {
             t if t == &tables::CLOCK => self.clocks(batch),
             t if t == &tables::LOSS => self.losses(batch),
             t if t == &tables::API => self.calls(batch),
-            t if t == &tables::KERNEL || t == &tables::MEMCPY || t == &tables::MEMSET => self.work(batch),
+            t if [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH].contains(&t) => {
+                self.work(batch)
+            }
             _ => self.count_records(batch),
         }
     }
@@ -344,7 +346,7 @@ fn wanted(table: &'static TableSpec) -> Option<&'static [&'static str]> {
         t if t == &tables::LOSS => Some(&["start_ns", "end_ns", "rows"]),
         t if t == &tables::KERNEL => Some(&["start_ns", "duration_ns", "shape_id", "device", "correlation"]),
         t if t == &tables::MEMCPY => Some(&["start_ns", "duration_ns", "kind", "bytes", "device"]),
-        t if t == &tables::MEMSET => Some(&["start_ns", "duration_ns", "device"]),
+        t if t == &tables::MEMSET || t == &tables::GRAPH => Some(&["start_ns", "duration_ns", "device"]),
         t if t == &tables::API => Some(&["start_ns", "duration_ns", "name_id", "correlation", "result"]),
         t if t.role == Role::Activity && t.column_index("start_ns").is_some() => Some(&["start_ns"]),
         _ => None,

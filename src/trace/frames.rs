@@ -244,7 +244,7 @@ impl Frames {
             let span: &mut (i64, i64) = spans.entry(process).or_insert((from, to));
             *span = (span.0.min(from), span.1.max(to));
         };
-        for table in [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::API] {
+        for table in [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH, &tables::API] {
             for part in self.parts.iter().filter(|part| part.table() == table) {
                 if let Part::Native { file, frame, .. } = part {
                     let native = &self.natives[*file];

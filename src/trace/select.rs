@@ -123,7 +123,7 @@ impl Filter {
         }
         if by_gpu {
             let mut launched = HashSet::new();
-            for table in [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET] {
+            for table in [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH] {
                 let found = frames.fold(
                     table,
                     &["correlation"],

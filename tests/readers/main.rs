@@ -17,3 +17,4 @@ mod truth;
 mod unread;
 mod views_edges;
 mod views_golden;
+mod whole_graphs;

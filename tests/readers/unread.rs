@@ -63,7 +63,8 @@ fn number(text: &str) -> u64 {
 fn describes(table: &str) -> bool {
     let families = ["ENUM_", "TARGET_INFO_", "META_DATA_", "ANALYSIS_", "NVTX_PAYLOAD_", "sqlite_"];
     let nsys = ["StringIds", "PROCESSES", "ThreadNames", "ProcessStreams", "UnwindMethodType", "EXPORT_META_DATA"];
-    let nvprof = ["StringTable", "Version"];
+    // Functions of stacks, which samples refer to.
+    let nvprof = ["StringTable", "Version", "SAMPLING_CALLCHAINS"];
     let kinds = ["CONTEXT", "DEVICE", "DEVICE_ATTRIBUTE", "FUNCTION", "MODULE", "NAME", "NVLINK", "PCIE", "STREAM"];
     families.iter().any(|family| table.starts_with(family))
         || nsys.contains(&table)
@@ -78,7 +79,7 @@ fn every_row_of_a_database_is_read_or_noted() {
         let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY | rusqlite::OpenFlags::SQLITE_OPEN_URI;
         let uri = format!("file:{}?immutable=1", path.display());
         let Ok(db) = rusqlite::Connection::open_with_flags(uri, flags) else { continue };
-        let count = |sql: &str| db.query_row(sql, [], |row| row.get::<_, u64>(0));
+        let count = |sql: &str| db.query_row(sql, [], |row| row.get::<_, i64>(0).map(|rows| rows as u64));
         // A session of the Visual Profiler is XML around databases.
         let Ok(mut list) = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'") else { continue };
         let names: Vec<String> =

@@ -253,6 +253,7 @@ fn name_of<'a>(row: &GpuActivity, labels: &'a Labels) -> &'a str {
         What::Kernel { shape } => labels.kernel(shape),
         What::Memcpy { kind, .. } => operation::memcpy_name(kind),
         What::Memset { .. } => "[CUDA memset]",
+        What::Graph { graph } => labels.graph(graph),
         What::Uvm { .. } => "[Unified Memory]",
     }
 }

@@ -173,7 +173,7 @@ pub fn write(out: &mut dyn Write, request: &Request, source: &Source) -> Result<
 /// What nvprof says above its tables about records that are not in them.
 fn warnings(out: &mut dyn Write, frames: &Frames, filter: &Filter, need: &Need, prefix: Prefix) -> Result<()> {
     let failed = |e: io::Error| Error::output(&e);
-    let of_gpu = [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET];
+    let of_gpu = [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH];
     let notes = frames.all_notes().into_iter().chain(partial::notes(frames, filter, need)?);
     let without_times: u64 = of_gpu.iter().filter_map(|table| filter.rows_without_times(table)).sum();
     if without_times > 0 {

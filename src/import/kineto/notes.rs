@@ -5,11 +5,18 @@ use super::own::Own;
 use super::tally::{Tallies, Tally};
 use super::unpack::Failure;
 use crate::error::Error;
+use crate::import::{Head, refuse};
 use crate::trace::sink::Sink;
 use std::path::Path;
 
 /// Nothing in the file can be used: says why.
 pub fn no_events(path: &Path, end: End, failure: Option<Failure>) -> Error {
+    // A file may begin like a trace for long; what it is instead is known by other words of its beginning.
+    if let (End::Closed(_), None) = (end, &failure)
+        && let Some(refused) = Head::read(path).ok().and_then(|head| refuse::json_refusal(&head))
+    {
+        return refused;
+    }
     let why = match (end, failure) {
         (_, Some(failure)) => format!("cannot be unpacked before its first event: {}", failure.reason),
         (End::NotJson, None) => "not JSON: neither an object nor an array begins it".to_owned(),

@@ -14,7 +14,8 @@ pub fn is_trace(text: &[u8], goes_on: bool) -> bool {
             let telling = ["traceEvents", "deviceProperties", "computeProperties"];
             goes_on || telling.iter().any(|key| has_key(rest, key)) || is_speedscope(rest)
         }
-        (b'[', Some(b'{')) => has_key(rest, "ph"),
+        // A tool that writes a comma before each event writes one before the first as well.
+        (b'[', Some(b'{' | b',')) => has_key(rest, "ph"),
         _ => false,
     }
 }
@@ -54,6 +55,7 @@ mod tests {
             "\u{feff}\n { \n \"metadata\": {}, \"traceEvents\" : []",
             r#"{"schemaVersion":1,"deviceProperties":[{"id":0"#,
             r#"[{"ph": "X", "cat": "Kernel"}"#,
+            r#"[,{"ph": "B"}"#,
             r#"{"$schema":"https://www.speedscope.app/file-format-schema.json"}"#,
         ] {
             assert!(is_trace(text.as_bytes(), false), "{text}");

@@ -95,7 +95,7 @@ pub(super) fn kernels(r: &mut Reader) {
 
 /// Reads kernels whose shapes are told apart by the first `PARTS` of names and numbers.
 fn kernels_with<const PARTS: usize>(r: &mut Reader, mut scan: Scan) {
-    let gpu = GpuColumns::of(&mut scan, r.full());
+    let gpu = GpuColumns::of(&mut scan, r.wants_ids());
     let mut names = NAMES.iter().chain(&NUMBERS);
     let parts: [Col; PARTS] = std::array::from_fn(|_| names.next().map_or(ABSENT, |name| scan.col(name)));
     let mut shapes = ShapeCache::<PARTS>::new();
@@ -185,7 +185,7 @@ fn shape(r: &mut Reader, parts: &[i64]) -> u32 {
 pub(super) fn copies(r: &mut Reader) {
     let Some(mut scan) = r.scan("CUPTI_ACTIVITY_KIND_MEMCPY") else { return };
     let full = r.full();
-    let gpu = GpuColumns::of(&mut scan, full);
+    let gpu = GpuColumns::of(&mut scan, r.wants_ids());
     let [kind, bytes] = ["copyKind", "bytes"].map(|name| scan.col(name));
     let [src_kind, dst_kind] = ["srcKind", "dstKind"].map(|name| scan.col(name));
     let peers = ["srcDeviceId", "dstDeviceId", "srcContextId", "dstContextId"]
@@ -255,7 +255,7 @@ fn migration(copy_kind: u32) -> Option<u32> {
 /// Reads fills.
 pub(super) fn fills(r: &mut Reader) {
     let Some(mut scan) = r.scan("CUPTI_ACTIVITY_KIND_MEMSET") else { return };
-    let gpu = GpuColumns::of(&mut scan, r.full());
+    let gpu = GpuColumns::of(&mut scan, r.wants_ids());
     let [value, bytes, kind] = ["value", "bytes", "memKind"].map(|name| scan.col(name));
     let tally = scan.run(|row| {
         let Some(start_ns) = row.int(gpu.start) else { return false };

@@ -5,6 +5,7 @@ use crate::import::unread_tables;
 
 /// Tables whose rows are read.
 const READ: &[&str] = &[
+    "COMPOSITE_EVENTS",
     "CUDA_GPU_MEMORY_POOL_EVENTS",
     "CUDA_GPU_MEMORY_USAGE_EVENTS",
     "CUDA_UM_CPU_PAGE_FAULT_EVENTS",
@@ -28,6 +29,7 @@ const READ: &[&str] = &[
     "OPENMP_EVENT_KIND_TASK",
     "OPENMP_EVENT_KIND_THREAD",
     "PROFILER_OVERHEAD",
+    "SAMPLING_CALLCHAINS",
 ];
 
 /// Tables about the machine, the recording and what numbers mean. What of them is needed is read; the rest is of no

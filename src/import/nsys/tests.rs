@@ -403,3 +403,29 @@ fn what_nsys_warned_of_is_passed_on_and_the_rest_of_its_words_is_counted() {
     assert!(said(1).starts_with("while it recorded, nsys warned: No CUDA events") && !said(1).contains('\t'));
     assert_eq!(said(2), "2 rows of DIAGNOSTIC_EVENT are not read");
 }
+
+#[test]
+fn samples_of_the_cpu_have_their_stacks_outermost_first() {
+    let thread = P1 | 9;
+    let found = imported(&format!(
+        "INSERT INTO StringIds VALUES (10, 'main'), (11, 'solve'), (12, 'app'), (13, 'libc.so');
+         CREATE TABLE COMPOSITE_EVENTS (id INTEGER PRIMARY KEY, start, cpu, threadState, globalTid, cpuCycles);
+         INSERT INTO COMPOSITE_EVENTS VALUES (1, 100, 0, 1, {thread}, 1), (2, 1100, 0, 2, {thread}, 1),
+             (3, 2100, 0, 1, {thread}, 1), (4, 9000, 0, 1, {thread}, 1);
+         CREATE TABLE SAMPLING_CALLCHAINS (id, symbol, module, stackDepth);
+         INSERT INTO SAMPLING_CALLCHAINS VALUES (1, 11, 12, 0), (1, 10, 12, 1), (2, 10, 12, 0), (3, 10, 12, 1),
+             (3, 11, 13, 0), (77, 10, 12, 0);"
+    ));
+    assert_eq!(found.integers("cpu_sample", "stack_id"), [2, 1, 3].map(Some));
+    assert_eq!(found.integers("stack", "parent_id"), [None, Some(1), Some(1)]);
+    assert_eq!(found.texts("frame", "name_id"), ["main", "solve", "solve"]);
+    assert_eq!(found.texts("frame", "file_id"), ["app", "app", "libc.so"]);
+    assert_eq!(found.integers("cpu_sample", "weight_ns"), [Some(1000); 3]);
+    assert_eq!(found.integers("cpu_sample", "of_pid"), [Some(1); 3]);
+    assert_eq!(found.integers("cpu_sample", "flags"), [1, 0, 1].map(Some));
+    let said = found.notes.last().unwrap().text.split_once(": ").unwrap().1.to_owned();
+    assert_eq!(
+        said,
+        "1 row of COMPOSITE_EVENTS without a call stack and 1 of SAMPLING_CALLCHAINS without a sample are not read"
+    );
+}

@@ -64,7 +64,7 @@ pub(super) fn kernels(r: &mut Reader) {
 fn kernels_of(r: &mut Reader, table: &'static str, flags: Option<u32>) {
     let Some(mut scan) = r.scan(table) else { return };
     let full = r.full();
-    let gpu = GpuColumns::of(&mut scan, full);
+    let gpu = GpuColumns::of(&mut scan, r.wants_ids());
     let name = scan.col("name");
     let grid = ["gridX", "gridY", "gridZ"].map(|name| scan.col_if(full, name));
     let block = ["blockX", "blockY", "blockZ"].map(|name| scan.col_if(full, name));
@@ -127,7 +127,7 @@ pub(super) fn copies(r: &mut Reader) {
     for table in ["CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMCPY2"] {
         let Some(mut scan) = r.scan(table) else { continue };
         let full = r.full();
-        let gpu = GpuColumns::of(&mut scan, full);
+        let gpu = GpuColumns::of(&mut scan, r.wants_ids());
         let [kind, bytes, src_kind, dst_kind] =
             ["copyKind", "bytes", "srcKind", "dstKind"].map(|name| scan.col(name));
         let flags = scan.col_if(full, "flags");
@@ -168,7 +168,7 @@ pub(super) fn copies(r: &mut Reader) {
 pub(super) fn fills(r: &mut Reader) {
     let Some(mut scan) = r.scan("CUPTI_ACTIVITY_KIND_MEMSET") else { return };
     let full = r.full();
-    let gpu = GpuColumns::of(&mut scan, full);
+    let gpu = GpuColumns::of(&mut scan, r.wants_ids());
     let [value, bytes, kind] = ["value", "bytes", "memoryKind"].map(|name| scan.col(name));
     let flags = scan.col_if(full, "flags");
     let process = r.process(None);

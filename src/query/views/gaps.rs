@@ -31,7 +31,7 @@ impl Source for Gaps {
         "gaps"
     }
     fn doc(&self) -> &'static str {
-        "Idle time of each device: no kernel, copy or fill of any process ran on it. In order of devices and time.\nTime before the first and after the last piece of work is no gap. One GPU seen by several processes is one device, under the first process that knows it."
+        "Idle time of each device: no kernel, copy, fill or graph of any process ran on it. In order of devices and time.\nTime before the first and after the last piece of work is no gap. One GPU seen by several processes is one device, under the first process that knows it."
     }
     fn columns(&self) -> Vec<SourceColumn> {
         vec![
@@ -45,7 +45,7 @@ impl Source for Gaps {
         ]
     }
     fn tables(&self) -> Vec<&'static TableSpec> {
-        vec![&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET]
+        vec![&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH]
     }
     fn read(&self, trace: &Trace, _: &[&str]) -> Result<DataFrame> {
         let frames = &trace.frames;
@@ -58,6 +58,7 @@ impl Source for Gaps {
         let name = |i: usize| match work[i].what {
             What::Kernel { shape } => labels.kernel(shape),
             What::Memcpy { kind, .. } => operation::memcpy_name(kind),
+            What::Graph { graph } => labels.graph(graph),
             _ => operation::MEMSET,
         };
         macro_rules! values {

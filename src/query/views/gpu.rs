@@ -15,7 +15,7 @@ pub struct Gpu;
 
 const COLUMNS: [SourceColumn; 20] = [
     PROCESS,
-    text("kind", "`kernel`, `memcpy` or `memset`."),
+    text("kind", "`kernel`, `memcpy`, `memset`, or `graph` for one traced whole."),
     text("name", "Demangled kernel name, or `[CUDA memcpy HtoD]` and the like."),
     text("base_name", "As `name`, kernels without namespaces, arguments and template."),
     ns("start_ns", "Start."),
@@ -41,13 +41,13 @@ impl Source for Gpu {
         "gpu"
     }
     fn doc(&self) -> &'static str {
-        "All GPU work: every kernel, copy and fill.\nOne table after the other, each in the order of the file; ORDER BY start_ns for a timeline."
+        "All GPU work: every kernel, copy, fill and graph traced whole.\nOne table after the other, each in the order of the file; ORDER BY start_ns for a timeline."
     }
     fn columns(&self) -> Vec<SourceColumn> {
         COLUMNS.to_vec()
     }
     fn tables(&self) -> Vec<&'static TableSpec> {
-        vec![&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET]
+        vec![&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH]
     }
     fn read(&self, trace: &Trace, wanted: &[&str]) -> Result<DataFrame> {
         let mut all: Option<DataFrame> = None;
@@ -76,6 +76,7 @@ fn part(trace: &Trace, table: &'static TableSpec, wanted: &[&str]) -> Result<Dat
             "end_ns" => &["start_ns", "duration_ns"][..],
             "name" | "base_name" | "copy_kind" if is(&tables::MEMCPY) => &["kind"],
             "dst_kind" if is(&tables::MEMSET) => &["mem_kind"],
+            "name" | "base_name" if is(&tables::GRAPH) => &["graph_id"],
             _ => &[],
         });
     }
@@ -96,6 +97,11 @@ fn part(trace: &Trace, table: &'static TableSpec, wanted: &[&str]) -> Result<Dat
                 names.into_column()
             }
             "name" | "base_name" if is(&tables::MEMSET) => label(operation::MEMSET),
+            "name" | "base_name" if is(&tables::GRAPH) => {
+                let graphs = from("graph_id").and_then(|graphs| graphs.u32().cloned()).map_err(failed)?;
+                let names: StringChunked = graphs.iter().map(|graph| graph.map(operation::graph_name)).collect();
+                names.into_column()
+            }
             "copy_kind" if is(&tables::MEMCPY) => {
                 from("kind").and_then(|kinds| word_column("copy_kind", MEMCPY_KIND, kinds)).map_err(failed)?
             }

@@ -26,7 +26,7 @@ impl Source for GpuByName {
         [&[text("name", "Kernel name, or `[CUDA memcpy HtoD]` and the like.")][..], &STATISTICS].concat()
     }
     fn tables(&self) -> Vec<&'static TableSpec> {
-        vec![&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET]
+        vec![&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH]
     }
     fn read(&self, trace: &Trace, _: &[&str]) -> Result<DataFrame> {
         let labels = Labels::new(&trace.frames, Demangling::On);

@@ -45,14 +45,14 @@ impl Source for Streams {
             id("stream", "CUPTI stream id, unique in its context."),
             text("name", "Name given by the program."),
             plain("priority", Type::Int, "Priority; lower numbers go first."),
-            count("count", "Kernels, copies and fills with valid times."),
+            count("count", "Kernels, copies, fills and graphs traced whole, with valid times."),
             ns("busy_ns", "Time in which one of them ran."),
             ns("first_start_ns", "Start of the first."),
             ns("last_end_ns", "End of the last."),
         ]
     }
     fn tables(&self) -> Vec<&'static TableSpec> {
-        vec![&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::STREAM]
+        vec![&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH, &tables::STREAM]
     }
     fn read(&self, trace: &Trace, _: &[&str]) -> Result<DataFrame> {
         let frames = &trace.frames;

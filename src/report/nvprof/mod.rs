@@ -20,6 +20,7 @@
 //!
 //! Each writes what follows the line `Profiling result:`, which is [`messages::Message::Result`].
 
+use crate::cupti::operation;
 use trace_format::tables::ShapeRow;
 
 pub mod cpu;
@@ -64,6 +65,10 @@ pub trait Labels {
     fn text(&self, name: u32) -> &str;
     /// A device's name; empty where unknown.
     fn device(&self, process: u32, device: u32) -> &str;
+    /// What a graph is called that was traced whole.
+    fn graph(&self, _graph: u32) -> &str {
+        operation::GRAPH
+    }
     /// What a context is called; `None`: by its number.
     fn context(&self, _context: u32) -> Option<String> {
         None

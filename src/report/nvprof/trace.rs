@@ -158,6 +158,7 @@ fn gpu_row<'a>(row: &GpuActivity, labels: &'a dyn Labels, origin_ns: i64) -> Row
         },
         What::Memcpy { kind, .. } => Name::Plain(operation::memcpy_name(*kind)),
         What::Memset { .. } => Name::Plain("[CUDA memset]"),
+        What::Graph { graph } => Name::Plain(labels.graph(*graph)),
         What::Uvm { kind, .. } => Name::Plain(uvm_name(*kind)),
     };
     let listed = Row::new(name).at(row.start_ns, row.duration_ns, origin_ns);
@@ -178,6 +179,7 @@ fn gpu_row<'a>(row: &GpuActivity, labels: &'a dyn Labels, origin_ns: i64) -> Row
         }
         What::Memset { mem_kind, bytes } => moved(listed, *bytes, row.duration_ns)
             .with(Column::SrcMemType, Cell::Word(operation::memory_kind(*mem_kind))),
+        What::Graph { .. } => listed,
         What::Uvm { .. } => return uvm_cells(listed, row, origin_ns),
     };
     let listed = listed

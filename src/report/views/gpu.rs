@@ -4,6 +4,8 @@ use super::lines::Lines;
 use super::named::Named;
 use super::words::KERNEL_NAMES;
 use super::{api, kernels, memory};
+use crate::analysis::activity::What;
+use crate::analysis::listing;
 use crate::error::Result;
 use crate::render::table::Table;
 use crate::report::Context;
@@ -15,7 +17,7 @@ pub(super) static CUDA_GPU_SUM: Named = Named {
     name: "cuda_gpu_sum",
     aliases: &["gpusum"],
     title: "CUDA GPU Summary (Kernels/MemOps)",
-    tables: &[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::UVM],
+    tables: &[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH, &tables::UVM],
     detail: Detail::Totals,
     arguments: KERNEL_NAMES,
     make: |view, context| summary(view, context, false),
@@ -26,7 +28,7 @@ pub(super) static CUDA_API_GPU_SUM: Named = Named {
     name: "cuda_api_gpu_sum",
     aliases: &["apigpusum"],
     title: "CUDA Summary (API/Kernels/MemOps)",
-    tables: &[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::UVM, &tables::API],
+    tables: &[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH, &tables::UVM, &tables::API],
     detail: Detail::Totals,
     arguments: KERNEL_NAMES,
     make: |view, context| summary(view, context, true),
@@ -36,6 +38,11 @@ fn summary(view: &Named, context: &Context, with_api: bool) -> Result<Table> {
     let mut lines = Lines::default();
     kernels::add_kernels(&mut lines, context, "CUDA_KERNEL")?;
     memory::add_operations(&mut lines, context, &["MEMORY_OPER"])?;
+    for graph in listing::whole_graphs(context.frames, context.filter)? {
+        if let (What::Graph { graph }, Some(ns)) = (graph.what, graph.duration_ns) {
+            lines.add(vec!["CUDA_GRAPH".to_owned(), context.labels.graph(graph).to_owned()], ns);
+        }
+    }
     if with_api {
         api::add_calls(&mut lines, context, &["CUDA_API"])?;
     }

@@ -24,7 +24,7 @@ pub(super) static CUDA_GPU_TRACE: Named = Named {
     name: "cuda_gpu_trace",
     aliases: &["gputrace"],
     title: "CUDA GPU Trace",
-    tables: &[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::UVM],
+    tables: &[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH, &tables::UVM],
     detail: Detail::Full,
     arguments: &[NVTX_NAME, "base", "mangled"],
     make: trace,
@@ -71,6 +71,7 @@ fn trace(view: &Named, context: &Context) -> Result<Table> {
             What::Kernel { shape } => style.text(labels, shape),
             What::Memcpy { kind, .. } => memcpy_name(kind),
             What::Memset { .. } => MEMSET,
+            What::Graph { graph } => labels.graph(graph),
             What::Uvm { kind, .. } => match migration_name(kind) {
                 Some(name) => name,
                 None => continue,

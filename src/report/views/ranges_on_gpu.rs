@@ -55,7 +55,8 @@ pub(super) static NVTX_KERN_SUM: Named = Named {
     make: kernels,
 };
 
-const TABLES: &[&TableSpec] = &[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::API, &tables::RANGE];
+const TABLES: &[&TableSpec] =
+    &[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH, &tables::API, &tables::RANGE];
 
 /// What a range's work spans on the GPU.
 struct Projection {
