@@ -131,6 +131,12 @@ fn conclude(path: &Path, walked: Walked, failure: Option<Failure>, sink: &mut Si
     if end == End::NotJson || !has_events {
         return Err(notes::no_events(path, end, failure));
     }
+    // `traceEvents` may be there and hold no list of events.
+    if tallies.events == 0
+        && let Some(refused) = Head::read(path).ok().and_then(|head| super::refuse::json_refusal(&head))
+    {
+        return Err(refused);
+    }
     let is_kineto = tallies.kineto > 0 || header.schema.is_some();
     if let Some(own) = &header.own {
         notes::exported(path, sink, own);

@@ -7,6 +7,7 @@
 use super::kineto::document::{Document, End, Visitor};
 use super::kineto::event::Event;
 use super::kineto::number::{integer, nanoseconds};
+use super::kineto::stray::phase_name;
 use super::kineto::tally::Tallies;
 use super::kineto::tape::{Tape, Value};
 use super::kineto::text::unescape;
@@ -50,7 +51,7 @@ impl Importer for TensorFlow {
             reader.finish();
             (reader.found, end, has_events, rest)
         })?;
-        let (found, end, has_events, rest) = walked;
+        let (mut found, end, has_events, rest) = walked;
         if end == End::NotJson || !has_events {
             return Err(notes::no_events(path, end, failure));
         }
@@ -58,6 +59,7 @@ impl Importer for TensorFlow {
         notes::end(path, sink, &found.tallies, end, failure, rest);
         notes::events(path, sink, &found.tallies, 0);
         found.note(path, sink);
+        std::mem::take(&mut found.tallies.unread).note(path, sink, "events", "");
         Ok(())
     }
 }
@@ -243,6 +245,10 @@ impl Visitor for Reader<'_, '_, '_> {
     fn event(&mut self, event: &Event, tape: Tape, offset: u64) {
         self.found.tallies.events += 1;
         if !event.is(b'X') {
+            // Names of lanes were read before.
+            if !event.is(b'M') {
+                self.found.tallies.unread.add(phase_name(text_of(event.phase)), 1);
+            }
             return;
         }
         let Some(lane) = self.lanes.0.get(text_of(event.pid)).cloned() else {
@@ -252,7 +258,9 @@ impl Visitor for Reader<'_, '_, '_> {
         let place = match lane {
             Lane::Stream(gpu, stream) => Some((gpu, stream)),
             Lane::AllStreams(gpu) if !self.streams.contains(&gpu) => Some((gpu, 0)),
-            Lane::AllStreams(_) | Lane::Copies | Lane::Tensors => return,
+            // They repeat what single streams have.
+            Lane::AllStreams(_) | Lane::Copies => return,
+            Lane::Tensors => return self.found.tallies.unread.add(b"lanes of tensors", 1),
             Lane::Host(_) => None,
         };
         let Some(start_ns) = nanoseconds(event.ts) else {

@@ -30,6 +30,8 @@ pub struct Lanes {
     processes: HashMap<Box<[u8]>, Box<[u8]>>,
     threads: HashMap<(Box<[u8]>, Box<[u8]>), Box<[u8]>>,
     places: HashMap<(Box<[u8]>, Box<[u8]>), Place>,
+    /// The lane that was asked for last: events of one lane stand together.
+    last: Option<(Box<[u8]>, Box<[u8]>, Place)>,
 }
 
 impl Lanes {
@@ -56,17 +58,25 @@ impl Lanes {
     /// What the lane of an event stands for.
     pub fn place(&mut self, event: &Event) -> Place {
         let (pid, tid) = (text(event.pid), text(event.tid));
-        // Looked up under borrowed keys would need a key type of its own; lanes are few and this is not PyTorch's path.
+        if let Some((last_pid, last_tid, place)) = &self.last
+            && (&**last_pid, &**last_tid) == (pid, tid)
+        {
+            return *place;
+        }
         let key = (Box::from(pid), Box::from(tid));
-        if let Some(&known) = self.places.get(&key) {
-            return known;
-        }
-        let process = self.processes.get(pid).map_or(pid, |name| name);
-        let thread = self.threads.get(&key).map_or(tid, |name| name);
-        let place = place_of(process, thread, tid);
-        if self.places.len() < NAMES {
-            self.places.insert(key, place);
-        }
+        let place = match self.places.get(&key) {
+            Some(&known) => known,
+            None => {
+                let process = self.processes.get(pid).map_or(pid, |name| name);
+                let thread = self.threads.get(&key).map_or(tid, |name| name);
+                let place = place_of(process, thread, tid);
+                if self.places.len() < NAMES {
+                    self.places.insert(key, place);
+                }
+                place
+            }
+        };
+        self.last = Some((pid.into(), tid.into(), place));
         place
     }
 
