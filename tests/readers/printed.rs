@@ -266,7 +266,7 @@ fn a_chrome_trace_of_anything_is_read() {
     assert_eq!(report.column("cpu_ranges", "Self Time (ns)"), [7_250, 2_250]);
     let mut codes = report.codes.clone();
     codes.sort();
-    assert_eq!(codes, ["invalid-times", "left-open", "left-out", "left-out", "no-gpu-records"]);
+    assert_eq!(codes, ["invalid-times", "left-open", "left-out", "no-gpu-records", "unread-rows"]);
     let rows = counted(CHROME);
     assert_eq!((rows["range"], rows["sample"], rows["thread"]), (6, 2, 1));
     // Asynchronous ranges need not nest, and are listed as such.

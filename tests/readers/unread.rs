@@ -47,6 +47,8 @@ fn rows_noted(frames: &Frames) -> u64 {
         text.split(", ").flat_map(|part| part.split(" and ")).map(number).collect::<Vec<u64>>()
     });
     let others = frames.notes.iter().filter(|note| note.code != "unread-rows").map(|note| match note.code {
+        // Rows about the machine are not counted here, whether they can be used or not.
+        "unusable-rows" if describes(note.text.split("in table ").nth(1).unwrap_or_default()) => 0,
         "backtrace-rows" | "unusable-rows" => number(note.text.split_once(": ").expect("a path").1),
         "nsys-diagnostic" => 1,
         _ => 0,
