@@ -91,10 +91,10 @@ impl NativeFile {
             unreadable: Mutex::default(),
         };
         file.read_definitions(names, shapes, notes);
-        file.read_process();
         for problem in file.reader.problems() {
             notes.push(file.note_of(problem));
         }
+        file.read_process(notes);
         if !file.reader.is_closed() {
             let tail = file.reader.tail_bytes();
             let tail =
@@ -132,8 +132,11 @@ impl NativeFile {
         notes.extend(problems.iter().map(|p| self.note_of(p)));
     }
 
-    fn read_process(&mut self) {
-        if let Some(process) = self.reader.process() {
+    /// Reads who was recorded and what its clock showed. What damage took from either is noted: without it, times and
+    /// ranks of several processes would stand beside each other as if they could be compared.
+    fn read_process(&mut self, notes: &mut Vec<Note>) {
+        let (process, damaged) = self.reader.newest_process();
+        if let Some(process) = &process {
             let number = |key: &str| process.get(key).and_then(|v| v.as_u64()).and_then(|v| u32::try_from(v).ok());
             self.info.pid = number("pid");
             self.info.rank = number("rank");
@@ -142,11 +145,49 @@ impl NativeFile {
             self.info.is_launcher = role == Some(ROLE_LAUNCHER);
             self.info.host = process.get("host").and_then(|v| v.as_str()).map(str::to_owned);
         }
+        notes.extend(damaged.iter().map(|p| self.note_of(p)));
         // One constant offset per process. The first triple is provisional (CUPTI 13 settles late) and serves only
         // where nothing better was written.
-        let clocks = self.reader.definitions::<ClockRow>().rows;
-        let clock = clocks.iter().find(|c| !c.provisional).or(clocks.last());
+        let clocks = self.reader.definitions::<ClockRow>();
+        let clock = clocks.rows.iter().find(|c| !c.provisional).or(clocks.rows.last());
         self.info.unix_offset_ns = clock.and_then(|c| c.unix_ns.checked_sub(c.trace_ns));
+        notes.extend(clocks.problems.iter().map(|p| self.note_of(p)));
+
+        let lost_in = |table: u16, problems: &[Problem]| {
+            problems
+                .iter()
+                .chain(self.reader.problems())
+                .any(|p| p.table.is_none_or(|t| t == table) && p.rows != Some(0))
+        };
+        let path = self.path.display();
+        if lost_in(tables::PROCESS.id, &damaged) {
+            let lost = match process {
+                None => Some("its process id, rank and host are not known"),
+                Some(_) if damaged.is_empty() => None,
+                Some(_) => {
+                    Some("an older description of the process is used: its rank or host may be missing or outdated")
+                }
+            };
+            notes.extend(lost.map(|lost| Note {
+                code: "unknown-process",
+                text: format!("{path}: {lost}; copy the file again if there is a whole one"),
+            }));
+        }
+        if lost_in(tables::CLOCK.id, &clocks.problems) {
+            let lost = match clock {
+                None => Some(
+                    "no reading of the clock can be found: times have no date and cannot be put beside those of other processes",
+                ),
+                Some(clock) if clock.provisional => {
+                    Some("a first reading of the clock is used: dates may be off by some microseconds")
+                }
+                Some(_) => None,
+            };
+            notes.extend(lost.map(|lost| Note {
+                code: "unknown-epoch",
+                text: format!("{path}: {lost}; copy the file again if there is a whole one"),
+            }));
+        }
     }
 
     fn note_of(&self, problem: &Problem) -> Note {

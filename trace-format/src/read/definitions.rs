@@ -134,9 +134,27 @@ impl<S: Source> TraceReader<S> {
 
     /// Who was recorded: the newest value of the `process` table that can be read.
     pub fn process(&self) -> Option<Value> {
+        self.newest_process().0
+    }
+
+    /// As [`TraceReader::process`], with the frames that are newer than it and cannot be read.
+    pub fn newest_process(&self) -> (Option<Value>, Vec<Problem>) {
         let mut frames: Vec<&FrameInfo> =
             self.frames.iter().filter(|f| f.table == PROCESS.id && f.is_json()).collect();
         frames.sort_by_key(|f| (f.first_row, f.offset));
-        frames.iter().rev().find_map(|f| self.read_json(f).ok())
+        let mut damaged: Vec<&FrameInfo> = Vec::new();
+        let mut found = None;
+        for frame in frames.into_iter().rev() {
+            match self.read_json(frame) {
+                Ok(value) => {
+                    // A repetition says the same again, so nothing is lost with one of two.
+                    damaged.retain(|lost| lost.first_row != frame.first_row);
+                    found = Some(value);
+                    break;
+                }
+                Err(_) => damaged.push(frame),
+            }
+        }
+        (found, damaged.into_iter().map(frame_problem).collect())
     }
 }
