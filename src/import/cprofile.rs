@@ -6,6 +6,7 @@ use self::marshal::{Arena, Node};
 use super::kineto::unpack;
 use super::{Head, Importer};
 use crate::error::{Error, Result};
+use crate::trace::names::readable;
 use crate::trace::sink::{Need, Sink};
 use crate::trace::summaries::{Content, FunctionRow, Summary};
 use std::path::Path;
@@ -39,7 +40,7 @@ impl Importer for CProfile {
     }
 
     fn read(&self, path: &Path, _: &Need, sink: &mut Sink) -> Result<()> {
-        let (bytes, failure) = unpack::with_text(path, |source| {
+        let (bytes, failure) = unpack::with_bytes(path, |source| {
             let mut bytes = Vec::new();
             while bytes.len() <= LIMIT && source(&mut bytes) {}
             bytes
@@ -97,7 +98,7 @@ fn function(arena: &Arena, key: u32, value: u32) -> Option<FunctionRow> {
     let (Node::Tuple(key), Node::Tuple(value)) = (arena.get(key)?, arena.get(value)?) else { return None };
     let (&[file, line, name], &[primitive, calls, own, total, ..]) = (&key[..], &value[..]) else { return None };
     let text = |at| match arena.get(at)? {
-        Node::Text(text) => Some(String::from_utf8_lossy(text).into_owned()),
+        Node::Text(text) => Some(readable(text).into_owned()),
         _ => None,
     };
     let integer = |at| match arena.get(at)? {

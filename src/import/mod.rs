@@ -3,6 +3,7 @@
 
 use crate::error::{Error, Result};
 use crate::trace::sink::{Need, Sink};
+use encoding::Decoded;
 use std::cell::OnceCell;
 use std::fs::File;
 use std::io::Read;
@@ -65,7 +66,8 @@ pub struct Head {
     pub path: PathBuf,
     /// The first bytes as they are on disk.
     pub raw: Vec<u8>,
-    /// The first bytes after unpacking gzip; equal to `raw` if the file is not gzip.
+    /// The first bytes after unpacking gzip, without a byte order mark, and UTF-8 where the file is UTF-16; else equal
+    /// to `raw`.
     pub text: Vec<u8>,
     tables: OnceCell<Vec<String>>,
 }
@@ -93,14 +95,14 @@ impl Head {
         file.take(HEAD_BYTES)
             .read_to_end(&mut raw)
             .map_err(|e| Error::at(path, format_args!("cannot be read at byte {}: {e}", raw.len())))?;
-        let text = if raw.starts_with(&GZIP_MAGIC) {
-            let mut text = Vec::new();
+        let mut text = Vec::new();
+        if raw.starts_with(&GZIP_MAGIC) {
+            let unpacked = Decoded::new(flate2::read::MultiGzDecoder::new(&raw[..]));
             // The head ends somewhere inside a deflate block, so an error after some output is expected.
-            let _ = flate2::read::MultiGzDecoder::new(&raw[..]).take(HEAD_BYTES).read_to_end(&mut text);
-            text
+            let _ = unpacked.take(HEAD_BYTES).read_to_end(&mut text);
         } else {
-            raw.clone()
-        };
+            let _ = Decoded::new(&raw[..]).read_to_end(&mut text);
+        }
         Ok(Head { path: path.to_owned(), raw, text, tables: OnceCell::new() })
     }
 
@@ -117,6 +119,9 @@ impl Head {
 
 pub mod chrome_trace;
 pub mod cprofile;
+#[cfg(test)]
+mod cut_law;
+mod encoding;
 pub mod exported;
 pub mod folded;
 pub mod function_log;

@@ -5,6 +5,8 @@
 
 use crate::error::{Error, Result};
 use crate::import::GZIP_MAGIC;
+use crate::import::encoding::Decoded;
+use flate2::bufread::MultiGzDecoder;
 use std::fs::File;
 use std::io::{self, BufReader, ErrorKind, Read, Seek};
 use std::path::Path;
@@ -27,10 +29,26 @@ pub struct Failure {
     pub is_cut: bool,
 }
 
-/// Calls `read` with a source of the unpacked text of `path` and returns its result, and what went wrong with the
-/// file on the way if anything did; the source then has ended early.
+/// Calls `read` with a source of the unpacked text of `path`, as UTF-8 whatever it was written in, and returns its
+/// result, and what went wrong with the file on the way if anything did; the source then has ended early.
 pub fn with_text<T>(
     path: &Path,
+    read: impl FnOnce(&mut dyn FnMut(&mut Vec<u8>) -> bool) -> T,
+) -> Result<(T, Option<Failure>)> {
+    with_content(path, true, read)
+}
+
+/// The same of a file that is no text: its bytes as they are.
+pub fn with_bytes<T>(
+    path: &Path,
+    read: impl FnOnce(&mut dyn FnMut(&mut Vec<u8>) -> bool) -> T,
+) -> Result<(T, Option<Failure>)> {
+    with_content(path, false, read)
+}
+
+fn with_content<T>(
+    path: &Path,
+    is_text: bool,
     read: impl FnOnce(&mut dyn FnMut(&mut Vec<u8>) -> bool) -> T,
 ) -> Result<(T, Option<Failure>)> {
     let mut file = File::open(path).map_err(|e| Error::at(path, format_args!("cannot be opened: {e}")))?;
@@ -48,10 +66,11 @@ pub fn with_text<T>(
             .name("unpack".into())
             .spawn_scoped(scope, move || {
                 let input = BufReader::with_capacity(CHUNK_BYTES, file);
-                if packed {
-                    fill(flate2::bufread::MultiGzDecoder::new(input), &full, &emptied);
-                } else {
-                    fill(input, &full, &emptied);
+                match (packed, is_text) {
+                    (true, true) => fill(Decoded::new(MultiGzDecoder::new(input)), &full, &emptied),
+                    (true, false) => fill(MultiGzDecoder::new(input), &full, &emptied),
+                    (false, true) => fill(Decoded::new(input), &full, &emptied),
+                    (false, false) => fill(input, &full, &emptied),
                 }
             })
             .map_err(|e| Error::at(path, format_args!("cannot be unpacked: no thread could be started: {e}")))?;
@@ -107,7 +126,7 @@ mod tests {
     fn unpacked(name: &str, content: &[u8]) -> (Vec<u8>, Option<Failure>) {
         let path = std::env::temp_dir().join(format!("gpuprof-unpack-{}-{name}", std::process::id()));
         std::fs::write(&path, content).expect("a temporary file");
-        let result = with_text(&path, |source| {
+        let result = with_bytes(&path, |source| {
             let mut text = Vec::new();
             while source(&mut text) {}
             text
