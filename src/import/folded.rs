@@ -26,52 +26,68 @@ impl Importer for Folded {
         // The last line may be cut off by the end of the head.
         let goes_on = text.len() as u64 >= HEAD_BYTES || head.raw.len() as u64 >= HEAD_BYTES;
         let whole = if goes_on { text.iter().rposition(|&byte| byte == b'\n').unwrap_or(0) } else { text.len() };
-        let mut lines = 0u32;
-        let mut stacks = 0u32;
+        let (mut lines, mut stacks, mut others) = (0u32, 0u32, 0u32);
         for line in text[..whole].split(|&byte| byte == b'\n') {
             let line = line.strip_suffix(b"\r").unwrap_or(line);
-            if line.is_empty() {
+            if line.is_empty() || is_comment(line) {
                 continue;
             }
-            let Some((stack, _)) = split(line) else { return false };
             if line.iter().any(|byte| byte.is_ascii_control()) {
                 return false;
             }
             lines += 1;
-            stacks += u32::from(stack.contains(&b';'));
+            match split(line) {
+                Line::Stack(stack, _) | Line::Fraction(stack) => stacks += u32::from(stack.contains(&b';')),
+                Line::Other => others += 1,
+            }
         }
-        // Lists of words and numbers are common; of stacks, most have more than one function.
-        lines > 0 && 2 * stacks >= lines
+        // Lists of words and numbers are common; of stacks, most have more than one function. A message of the sampler
+        // among them makes no other file of it.
+        lines > 0 && 2 * stacks >= lines && 4 * others <= lines
     }
 
     fn read(&self, path: &Path, _: &Need, sink: &mut Sink) -> Result<()> {
-        let (samples, unusable) = with_lines(path, sink, |lines, _| {
+        let (samples, left_out, fraction) = with_lines(path, sink, |lines, _| {
             let mut samples = Samples::default();
             let mut names = ByName::default();
-            let (mut unusable, mut stack) = (0u64, Vec::new());
+            let (mut left_out, mut fraction, mut stack) = ((0u64, 0u64), None, Vec::new());
             while let Some(line) = lines.next() {
-                if line.is_empty() {
-                    continue;
+                let is_empty = line.is_empty();
+                match split(line) {
+                    Line::Stack(frames, count) if !is_comment(line) => {
+                        stack.clear();
+                        let functions = frames.split(|&byte| byte == b';');
+                        stack.extend(functions.map(|name| names.number(name, &mut samples)));
+                        samples.add(stack.iter().copied(), count, i128::from(count));
+                        continue;
+                    }
+                    Line::Fraction(_) if !is_comment(line) => fraction = fraction.or(Some(lines.number)),
+                    _ => {}
                 }
-                let Some((frames, count)) = split(line) else {
-                    unusable += 1;
-                    continue;
-                };
-                stack.clear();
-                stack.extend(frames.split(|&byte| byte == b';').map(|name| names.number(name, &mut samples)));
-                samples.add(stack.iter().copied(), count, i128::from(count));
+                match is_empty {
+                    true => lines.vouch(),
+                    false if left_out.0 == 0 => left_out = (1, lines.number),
+                    false => left_out.0 += 1,
+                }
             }
-            (samples, unusable)
+            (samples, left_out, fraction)
         })?;
+        if let Some(line) = fraction {
+            return Err(Error::at(
+                path,
+                format_args!("line {line}: folded stacks with fractions of samples, and gpuprof counts whole ones"),
+            )
+            .remedy("multiply the numbers so that all are whole, or fold the samples again without weights"));
+        }
         let profile = samples.finish(String::new(), Weight::Count);
         if profile.samples == 0 {
             return Err(Error::at(path, "folded stacks without a sample").remedy("record again"));
         }
         let path = path.display();
-        if unusable > 0 {
+        if let (count @ 1.., first) = left_out {
             sink.note(
                 "left-out",
-                format!("{path}: {unusable} lines do not end in a number of samples and are left out"),
+                format!("{path}: {count} lines are comments or do not end in a number of samples and are left out; the first is line {first}"),
             );
         }
         sink.note(
@@ -84,13 +100,33 @@ impl Importer for Folded {
     }
 }
 
-/// A stack and its number of samples. py-spy writes stacks of threads without Python frames as nothing at all.
-fn split(line: &[u8]) -> Option<(&[u8], u64)> {
-    let space = line.iter().rposition(|&byte| byte == b' ')?;
-    let digits = &line[space + 1..];
-    let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
-    let count = is_number.then(|| units::count(digits)).flatten()?;
-    Some((line[..space].trim_ascii_end(), count))
+/// What a line is.
+enum Line<'l> {
+    /// A stack and its number of samples.
+    Stack(&'l [u8], u64),
+    /// A stack and a number with decimals, as flamegraph.pl takes them for weights.
+    Fraction(&'l [u8]),
+    /// Neither.
+    Other,
+}
+
+/// Comments may well end in a number.
+fn is_comment(line: &[u8]) -> bool {
+    line.starts_with(b"#")
+}
+
+/// Takes a line apart. py-spy writes stacks of threads without Python frames as nothing at all.
+fn split(line: &[u8]) -> Line<'_> {
+    let Some(space) = line.iter().rposition(|&byte| byte == b' ') else { return Line::Other };
+    let (stack, number) = (line[..space].trim_ascii_end(), &line[space + 1..]);
+    let mut parts = number.split(|&byte| byte == b'.');
+    let are_digits = |part: Option<&[u8]>| part.is_some_and(|p| !p.is_empty() && p.iter().all(u8::is_ascii_digit));
+    let whole = are_digits(parts.next());
+    match (whole, parts.next()) {
+        (true, None) => units::count(number).map_or(Line::Other, |count| Line::Stack(stack, count)),
+        (true, fraction) if are_digits(fraction) && parts.next().is_none() => Line::Fraction(stack),
+        _ => Line::Other,
+    }
 }
 
 #[cfg(test)]
@@ -125,10 +161,31 @@ mod tests {
 
     #[test]
     fn lists_of_other_things_are_not_taken() {
-        for text in ["words 1\nmore 2\n", "a;b\n", "a;b 1\nan error\n", "a;b -1\n", "a;b 1.5\n", "\u{1}a;b 1\n"] {
+        for text in ["words 1\nmore 2\n", "a;b\n", "a;b 1\nan error\n", "a;b -1\n", "a;b 1.5.2\n", "\u{1}a;b 1\n"] {
             let file = TempFile::new("a.txt", text.as_bytes());
             let head = crate::import::Head::read(&file.path).expect("a head");
             assert!(!crate::import::claims_to_be_a_trace(&head), "{text:?}");
         }
+    }
+
+    #[test]
+    fn comments_and_messages_are_left_out_and_said() {
+        let (profile, notes) =
+            profile("# recorded on node 7\nmain;step;gemm 40\nmain;step;relu 10\nmain;load 5\nnot a stack\n");
+        assert_eq!((profile.samples, profile.rows.len()), (55, 5));
+        assert_eq!(notes, ["left-out", "samples-only"]);
+    }
+
+    #[test]
+    fn a_number_that_may_be_cut_short_is_said() {
+        assert_eq!(profile("a;b 3\na;c 12").1, ["incomplete-line", "samples-only"]);
+        assert_eq!(profile("a;b 3\na;c 12\n").1, ["samples-only"]);
+    }
+
+    #[test]
+    fn fractions_are_refused_by_line() {
+        let file = TempFile::new("a.txt", b"a;b 3\na;c 40.5\n");
+        let error = import(&file, &Need::all()).err().expect("refused").to_string();
+        assert!(error.contains("line 2") && error.contains("fractions"), "{error}");
     }
 }

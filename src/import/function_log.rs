@@ -109,7 +109,11 @@ pub fn read(path: &Path, options: Options, need: &Need, sink: &mut Sink) -> Resu
     with_lines(path, sink, |lines, sink| {
         while let Some(line) = lines.next() {
             match entry::read(line, options) {
-                Reading::Entry(entry) => rows.add(&entry, need, sink),
+                Reading::Entry(entry) => {
+                    // Its object is closed, so nothing of it can be missing.
+                    lines.vouch();
+                    rows.add(&entry, need, sink);
+                }
                 Reading::Undated => undated.add(lines.number),
                 Reading::Broken => broken.add(lines.number),
                 Reading::Other => {}

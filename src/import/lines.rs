@@ -21,12 +21,14 @@ pub struct Lines<'s> {
     pub number: u64,
     /// Lines left out because they are too long.
     pub too_long: u64,
+    /// The last line had no end, or ended inside a quoted field: the file may have been cut off in it.
+    unended: bool,
 }
 
 impl<'s> Lines<'s> {
     /// The lines of what `source` appends piece by piece until it returns false.
     pub fn new(source: &'s mut dyn FnMut(&mut Vec<u8>) -> bool) -> Self {
-        Lines { source, buffer: Vec::new(), start: 0, ended: false, number: 0, too_long: 0 }
+        Lines { source, buffer: Vec::new(), start: 0, ended: false, number: 0, too_long: 0, unended: false }
     }
 
     /// The next line, without its end; `None` behind the last one.
@@ -51,6 +53,8 @@ impl<'s> Lines<'s> {
                     return None;
                 }
                 self.number += 1;
+                // A carriage return is half of an end, which nothing but an end begins with.
+                self.unended = self.buffer.last() != Some(&b'\r');
                 if self.start - from > LINE_LIMIT {
                     self.too_long += 1;
                     return None;
@@ -73,11 +77,21 @@ impl<'s> Lines<'s> {
             if is_balanced(&record) || record.len() > LINE_LIMIT {
                 break;
             }
-            let Some(line) = self.next() else { break };
+            let Some(line) = self.next() else {
+                self.unended = true;
+                break;
+            };
             record.push(b'\n');
             record.extend_from_slice(line);
         }
         Some(record)
+    }
+
+    /// Says that the line given out last is whole, or holds nothing, although it may have no end: an object that is
+    /// closed cannot have been cut off. Every other last line without an end is noted by [`with_lines`], because a
+    /// number that was cut short reads as another number.
+    pub fn vouch(&mut self) {
+        self.unended = false;
     }
 }
 
@@ -97,9 +111,12 @@ pub fn with_lines<T>(path: &Path, sink: &mut Sink, read: impl FnOnce(&mut Lines,
     let (result, failure) = unpack::with_text(path, |source| {
         let mut lines = Lines::new(source);
         let result = read(&mut lines, sink);
-        (result, lines.too_long)
+        (result, lines.too_long, lines.unended.then_some(lines.number))
     })?;
-    let (result, too_long) = result;
+    let (result, too_long, unended) = result;
+    if let Some(line) = unended {
+        note_unended(path, line, sink);
+    }
     let path = path.display();
     if let Some(unpack::Failure { reason, is_cut }) = failure {
         let what = if is_cut { "the file ends too early" } else { "the file is damaged" };
@@ -112,16 +129,25 @@ pub fn with_lines<T>(path: &Path, sink: &mut Sink, read: impl FnOnce(&mut Lines,
     Ok(result)
 }
 
-/// The fields of a line of comma-separated values. A quoted field ends at a quote before a comma or the end of the
-/// line: nvprof does not double the quotes inside names. Doubled ones, as everybody else writes them, become single.
-pub fn fields(line: &[u8]) -> Vec<Vec<u8>> {
+/// Notes that the last line of a text has no end. Every reader of lines says so in these words.
+pub fn note_unended(path: &Path, line: u64, sink: &mut Sink) {
+    let path = path.display();
+    sink.note(
+        "incomplete-line",
+        format!("{path}: line {line}, the last, has no line end: if the file was cut off there, what is shown of that line is wrong and all that followed is missing; compare it with the original"),
+    );
+}
+
+/// The fields of a line of values that a separator parts. A quoted field ends at a quote before a separator or the end
+/// of the line: nvprof does not double the quotes inside names. Doubled ones, as everybody else writes them, become single.
+pub fn fields(line: &[u8], separator: u8) -> Vec<Vec<u8>> {
     let mut fields = Vec::new();
     let mut rest = line;
     loop {
         let (field, after) = match rest.strip_prefix(b"\"") {
-            Some(quoted) => quoted_field(quoted),
+            Some(quoted) => quoted_field(quoted, separator),
             None => {
-                let end = rest.iter().position(|&byte| byte == b',').unwrap_or(rest.len());
+                let end = rest.iter().position(|&byte| byte == separator).unwrap_or(rest.len());
                 (rest[..end].to_vec(), &rest[end..])
             }
         };
@@ -133,8 +159,16 @@ pub fn fields(line: &[u8]) -> Vec<Vec<u8>> {
     }
 }
 
-/// The content of a quoted field, and what follows its closing quote: a comma or nothing.
-fn quoted_field(text: &[u8]) -> (Vec<u8>, &[u8]) {
+/// What parts the values of the table with this heading: a comma, or the semicolon of programs in countries whose
+/// numbers have decimal commas.
+pub fn separator_of(heading: &[u8]) -> u8 {
+    let count = |byte: u8| heading.iter().filter(|&&b| b == byte).count();
+    if count(b';') > count(b',') { b';' } else { b',' }
+}
+
+/// The content of a quoted field, and what follows its closing quote: a separator or nothing.
+fn quoted_field(text: &[u8], separator: u8) -> (Vec<u8>, &[u8]) {
+    let ends = |byte: Option<&u8>| byte.is_none_or(|&byte| byte == separator);
     let mut field = Vec::new();
     let mut at = 0;
     while let Some(&byte) = text.get(at) {
@@ -144,16 +178,16 @@ fn quoted_field(text: &[u8]) -> (Vec<u8>, &[u8]) {
             continue;
         }
         match text.get(at + 1) {
-            None | Some(b',') => return (field, &text[at + 1..]),
+            next if ends(next) => return (field, &text[at + 1..]),
             Some(b'"') => {
                 // A doubled quote; or the end of a name that ends in a quote which nobody doubled.
                 field.push(b'"');
-                if matches!(text.get(at + 2), None | Some(b',')) && !has_quote(&text[at + 2..]) {
+                if ends(text.get(at + 2)) && !has_quote(&text[at + 2..]) {
                     return (field, &text[at + 2..]);
                 }
                 at += 2;
             }
-            Some(_) => {
+            _ => {
                 field.push(b'"');
                 at += 1;
             }
@@ -213,9 +247,45 @@ mod tests {
     }
 
     #[test]
+    fn a_last_line_that_may_be_cut_is_told_from_a_whole_one() {
+        let unended = |text: &[u8], records: bool| {
+            let mut given = false;
+            let mut source = |buffer: &mut Vec<u8>| {
+                buffer.extend_from_slice(if given { b"" } else { text });
+                !std::mem::replace(&mut given, true)
+            };
+            let mut lines = Lines::new(&mut source);
+            while if records { lines.next_record().is_some() } else { lines.next().is_some() } {}
+            lines.unended
+        };
+        for (text, expected) in [
+            (&b""[..], false),
+            (b"a 1\n", false),
+            (b"a 1", true),
+            (b"a\nb", true),
+            (b"a\r\n", false),
+            (b"a\r", false),
+        ] {
+            assert_eq!((unended(text, false), unended(text, true)), (expected, expected), "{text:?}");
+        }
+        assert!(unended(b"1,\"a\n", true), "the end of a line inside a quoted field ends nothing");
+    }
+
+    #[test]
+    fn semicolons_part_fields_where_the_heading_has_them() {
+        assert_eq!(separator_of(br#""Start";"Size (MB, total)";"Name""#), b';');
+        assert_eq!(separator_of(b"Start,Name"), b',');
+        let split = |line: &str| fields(line.as_bytes(), b';').into_iter().map(|f| String::from_utf8(f).unwrap());
+        assert_eq!(
+            split(r#"10,5;;"f(a; b)";"say ""x""""#).collect::<Vec<_>>(),
+            ["10,5", "", "f(a; b)", "say \"x\""]
+        );
+    }
+
+    #[test]
     fn fields_are_split_as_nvprof_and_as_everybody_writes_them() {
         let split = |line: &str| -> Vec<String> {
-            fields(line.as_bytes()).into_iter().map(|f| String::from_utf8(f).unwrap()).collect()
+            fields(line.as_bytes(), b',').into_iter().map(|f| String::from_utf8(f).unwrap()).collect()
         };
         assert_eq!(split(r#"1,,"a, b",x"#), ["1", "", "a, b", "x"]);
         assert_eq!(split(r#""say ""hi""",2"#), [r#"say "hi""#, "2"]);

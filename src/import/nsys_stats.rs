@@ -6,10 +6,11 @@ mod records;
 
 use self::records::Records;
 use super::kineto::number::scaled;
-use super::lines::{Lines, fields, with_lines};
+use super::lines::{Lines, fields, separator_of, with_lines};
 use super::units;
 use super::{Head, Importer};
 use crate::error::{Error, Result};
+use crate::trace::names::readable;
 use crate::trace::sink::{Need, Sink};
 use crate::trace::summaries::{Content, DurationRow, DurationRows, Section, SizeRow, Summary};
 use std::path::Path;
@@ -69,6 +70,8 @@ pub struct Table {
     kind: Kind,
     /// Column names without units and spaces, in lower case, and the units.
     columns: Vec<(String, Vec<u8>)>,
+    /// What parts its values.
+    separator: u8,
 }
 
 impl Table {
@@ -85,11 +88,15 @@ impl Table {
             b"PID,TID,DevId",
             b"Name,",
         ];
-        let is_start = starts.iter().any(|start| line.starts_with(start)) || line.starts_with(b"NVTX Range,");
+        let separator = separator_of(line);
+        // Two of the beginnings hold a separator themselves.
+        let begin = line.iter().take(40).map(|&byte| if byte == separator { b',' } else { byte });
+        let begin: Vec<u8> = begin.collect();
+        let is_start = starts.iter().any(|start| begin.starts_with(start)) || begin.starts_with(b"NVTX Range,");
         if !is_start || line.len() > 2000 {
             return None;
         }
-        let columns: Vec<(String, Vec<u8>)> = fields(line).iter().map(|name| split_unit(name)).collect();
+        let columns: Vec<(String, Vec<u8>)> = fields(line, separator).iter().map(|name| split_unit(name)).collect();
         let has = |name: &str| columns.iter().any(|(known, _)| known == name);
         let sums = has("totaltime") && (has("min") || has("minimum")) && (has("max") || has("maximum"));
         let kind = if sums && (has("instances") || has("numcalls") || has("count")) {
@@ -113,7 +120,7 @@ impl Table {
         } else {
             return None;
         };
-        Some(Table { kind, columns })
+        Some(Table { kind, columns, separator })
     }
 }
 
@@ -148,8 +155,8 @@ impl Row<'_> {
 
     /// The whole number in a column, which may have digit groups.
     pub fn integer(&self, column: &str) -> Option<i64> {
-        let cell = self.text(column)?;
-        std::str::from_utf8(cell).ok()?.replace(',', "").parse().ok()
+        let number = units::plain_number(self.text(column)?, self.table.separator)?;
+        std::str::from_utf8(&number).ok()?.parse().ok()
     }
 
     /// An id.
@@ -160,7 +167,7 @@ impl Row<'_> {
     /// The time in a column; nanoseconds where the header says nothing.
     pub fn nanoseconds(&self, column: &str) -> Option<i64> {
         let (cell, unit) = self.cell(column)?;
-        let digits: Vec<u8> = cell.iter().copied().filter(|&byte| byte != b',').collect();
+        let digits = units::plain_number(cell, self.table.separator)?;
         let unit: &[u8] = match unit {
             b"" | b"nsec" => b"ns",
             b"usec" => b"us",
@@ -181,8 +188,7 @@ impl Row<'_> {
             b"GB" => 9,
             _ => return None,
         };
-        let digits: Vec<u8> = cell.iter().copied().filter(|&byte| byte != b',').collect();
-        scaled(&digits, scale)
+        scaled(&*units::plain_number(cell, self.table.separator)?, scale)
     }
 
     fn first_time(&self, columns: &[&str]) -> Option<u64> {
@@ -223,9 +229,11 @@ impl Reader<'_, '_> {
             if line.trim_ascii().is_empty() {
                 self.flush(&mut sums);
                 table = None;
+                lines.vouch();
                 continue;
             }
             if line.starts_with(b"SKIPPED:") {
+                lines.vouch();
                 self.found.skipped += 1;
                 continue;
             }
@@ -235,8 +243,11 @@ impl Reader<'_, '_> {
                 table = Some(new);
                 continue;
             }
-            let Some(table) = &table else { continue };
-            let cells = fields(&line);
+            let Some(table) = &table else {
+                lines.vouch();
+                continue;
+            };
+            let cells = fields(&line, table.separator);
             let row = Row { table, cells };
             let taken = row.cells.len() == table.columns.len()
                 && match table.kind {
@@ -250,6 +261,8 @@ impl Reader<'_, '_> {
                     self.found.first_not_row = number;
                 }
                 self.found.not_rows += 1;
+            } else if !taken {
+                lines.vouch();
             }
         }
         self.flush(&mut sums);
@@ -284,7 +297,7 @@ impl Reader<'_, '_> {
         };
         self.sizes.push(SizeRow {
             device: String::new(),
-            name: String::from_utf8_lossy(name).into_owned(),
+            name: readable(name).into_owned(),
             count: Some(count),
             total_bytes: row.bytes("total"),
             min_bytes: row.bytes("min").or(row.bytes("minimum")),
@@ -328,7 +341,7 @@ fn sum(row: &Row, section: Section, sums: &mut Vec<(Section, DurationRows)>) -> 
         sums.push((section, DurationRows::default()));
         sums.len() - 1
     });
-    let name = String::from_utf8_lossy(name).into_owned();
+    let name = readable(name).into_owned();
     sums[at].1.add(DurationRow { name, calls, total_ns, min_ns, max_ns });
     true
 }

@@ -10,6 +10,7 @@ use super::lines::{Lines, with_lines};
 use super::units;
 use super::{Head, Importer};
 use crate::error::{Error, Result};
+use crate::trace::names::readable;
 use crate::trace::sink::{Need, Sink};
 use crate::trace::summaries::{Content, DurationRow, DurationRows, Section, SizeRow, Summary};
 use std::path::Path;
@@ -150,10 +151,12 @@ impl<'r, 's> Reader<'r, 's> {
             if let Some(message) = Message::of(line) {
                 table = None;
                 self.message(&message);
+                lines.vouch();
                 continue;
             }
             if line.trim_ascii().is_empty() {
                 table = None;
+                lines.vouch();
                 continue;
             }
             if let Some(new) = Table::of_header(line) {
@@ -161,7 +164,10 @@ impl<'r, 's> Reader<'r, 's> {
                 table = Some(new);
                 continue;
             }
-            let Some(table) = &mut table else { continue };
+            let Some(table) = &mut table else {
+                lines.vouch();
+                continue;
+            };
             if table.takes_units(line) {
                 continue;
             }
@@ -193,7 +199,7 @@ impl<'r, 's> Reader<'r, 's> {
             self.about = About::Nothing;
             self.found.cpu_sampling = true;
         } else if let Some(rest) = text.strip_prefix(b"Device \"") {
-            self.device = String::from_utf8_lossy(rest.strip_suffix(b"\"").unwrap_or(rest)).into_owned();
+            self.device = readable(rest.strip_suffix(b"\"").unwrap_or(rest)).into_owned();
         } else if let Some(rest) = text.strip_prefix(b"Warning: ")
             && let Some(at) = rest.windows(30).position(|w| w == b" records have invalid timestam")
         {
@@ -261,7 +267,7 @@ impl<'r, 's> Reader<'r, 's> {
             return false;
         };
         let (Some(min_ns), Some(max_ns)) = (time("Min"), time("Max")) else { return false };
-        let name = String::from_utf8_lossy(trace::without_correlation(name).0).into_owned();
+        let name = readable(trace::without_correlation(name).0).into_owned();
         let key = (self.pid, section);
         let at = match self.sums.iter().position(|(known, _)| *known == key) {
             Some(at) => at,
@@ -280,14 +286,14 @@ impl<'r, 's> Reader<'r, 's> {
         let size = if let Some(total) = line.strip_prefix(b"Total ")
             && let Some(colon) = total.iter().rposition(|&byte| byte == b':')
         {
-            let name = String::from_utf8_lossy(&total[..colon]).into_owned();
+            let name = readable(&total[..colon]).into_owned();
             let Some(count) = units::count(total[colon + 1..].trim_ascii()) else { return false };
             SizeRow { name, count: Some(count), ..SizeRow::default() }
         } else {
             let Some(row) = table.row(line) else { return false };
             let Some(name) = row.get("Name").filter(|name| !name.is_empty()) else { return false };
-            let name = String::from_utf8_lossy(name).into_owned();
-            let device = row.get("Device").map_or(self.device.clone(), |d| String::from_utf8_lossy(d).into_owned());
+            let name = readable(name).into_owned();
+            let device = row.get("Device").map_or(self.device.clone(), |d| readable(d).into_owned());
             let counted = row.get("Count").and_then(units::count);
             let total = row.bytes("Total Size");
             // In CSV the number of page fault groups stands under `Total Size`, with a B behind it.

@@ -1,6 +1,7 @@
 //! Decimal numbers with units to integers: nanoseconds and bytes, without a detour through floating point.
 
 use super::kineto::number::scaled;
+use std::borrow::Cow;
 
 /// A unit of time and how many decimal places of it are nanoseconds.
 const TIMES: [(&[u8], i32); 4] = [(b"ns", 0), (b"us", 3), (b"ms", 6), (b"s", 9)];
@@ -36,6 +37,32 @@ pub fn bytes(text: &[u8], unit: &[u8]) -> Option<i64> {
     let exact = i128::from(scaled(number, PLACES)?) * 1024i128.pow(power);
     let rounded = (exact + exact.signum() * (ONE / 2)) / ONE;
     Some(rounded.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64)
+}
+
+/// The number of a cell with a decimal point and without digit groups. In a table parted by commas a comma inside a cell
+/// can only part groups of three digits; in one parted by semicolons it is the decimal comma. `None` if it is neither,
+/// and if it may be both: `1,234` between semicolons is 1.234 or 1234.
+pub fn plain_number(cell: &[u8], separator: u8) -> Option<Cow<'_, [u8]>> {
+    let mut parts = cell.split(|&byte| byte == b',');
+    let whole = parts.next().unwrap_or_default();
+    let rest: Vec<&[u8]> = parts.collect();
+    if rest.is_empty() {
+        return Some(Cow::Borrowed(cell));
+    }
+    let digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    let sign_free = whole.strip_prefix(b"-").unwrap_or(whole);
+    if separator == b';' {
+        let [fraction] = rest[..] else { return None };
+        let end = fraction.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(fraction.len());
+        let is_number = digits(sign_free) && end > 0 && !fraction.contains(&b'.');
+        let may_be_group = end == 3 && sign_free.len() <= 3 && sign_free != b"0";
+        return (is_number && !may_be_group).then(|| Cow::Owned([whole, b".", fraction].concat()));
+    }
+    let (last, groups) = rest.split_last()?;
+    let end = last.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(last.len());
+    let grouped = groups.iter().all(|group| group.len() == 3 && digits(group)) && end == 3;
+    (grouped && digits(sign_free) && sign_free.len() <= 3)
+        .then(|| Cow::Owned(cell.iter().copied().filter(|&byte| byte != b',').collect()))
 }
 
 /// Whether this is a unit of time, of size, of throughput, or a percent sign.
@@ -89,6 +116,35 @@ mod tests {
         }
         assert_eq!(bytes(b"-", b"MB"), None);
         assert_eq!(bytes(b"5", b""), None);
+    }
+
+    #[test]
+    fn commas_are_groups_or_decimals_and_never_guessed() {
+        let plain = |cell: &str, separator: u8| {
+            plain_number(cell.as_bytes(), separator).map(|n| String::from_utf8_lossy(&n).into_owned())
+        };
+        for (cell, expected) in [
+            ("1234.5", Some("1234.5")),
+            ("1,234,567", Some("1234567")),
+            ("-1,234.5", Some("-1234.5")),
+            ("12,5", None),
+            ("1234,567", None),
+            ("1,23,456", None),
+        ] {
+            assert_eq!(plain(cell, b',').as_deref(), expected, "{cell}");
+        }
+        for (cell, expected) in [
+            ("10,000000", Some("10.000000")),
+            ("0,125", Some("0.125")),
+            ("4,5MB", Some("4.5MB")),
+            ("1234,567", Some("1234.567")),
+            ("1.5", Some("1.5")),
+            ("1,234", None),
+            ("1,234,567", None),
+            ("1.234,5", None),
+        ] {
+            assert_eq!(plain(cell, b';').as_deref(), expected, "{cell}");
+        }
     }
 
     #[test]

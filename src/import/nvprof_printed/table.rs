@@ -1,6 +1,6 @@
 //! One printed table: its columns, their units, and its rows.
 
-use crate::import::lines::fields;
+use crate::import::lines::{fields, separator_of};
 use crate::import::units;
 use std::borrow::Cow;
 
@@ -35,6 +35,8 @@ pub struct Table {
     pub kind: Kind,
     /// Whether it is CSV.
     pub csv: bool,
+    /// What parts its values if it is.
+    separator: u8,
     columns: Vec<Column>,
     /// Nothing but the header was read so far: the next line may hold units.
     fresh: bool,
@@ -67,8 +69,9 @@ impl Table {
         if line.len() > 2000 || !starts.iter().any(|start| text.starts_with(start)) {
             return None;
         }
+        let separator = separator_of(line);
         let names: Vec<(Cow<[u8]>, usize)> = if csv {
-            fields(line).into_iter().map(|name| (Cow::Owned(name), 0)).collect()
+            fields(line, separator).into_iter().map(|name| (Cow::Owned(name), 0)).collect()
         } else {
             pieces(line).into_iter().map(|(name, end)| (Cow::Borrowed(name), end)).collect()
         };
@@ -98,7 +101,7 @@ impl Table {
         } else {
             return None;
         };
-        Some(Table { kind, csv, columns, fresh: true })
+        Some(Table { kind, csv, separator, columns, fresh: true })
     }
 
     /// Takes the line below the header if it holds units.
@@ -107,7 +110,7 @@ impl Table {
             return false;
         }
         if self.csv {
-            let units = fields(line);
+            let units = fields(line, self.separator);
             let all = units.iter().all(|unit| unit.is_empty() || units::is_unit(unit));
             if !all || units.iter().all(Vec::is_empty) {
                 return false;
@@ -133,7 +136,7 @@ impl Table {
     pub fn row<'t>(&'t self, line: &'t [u8]) -> Option<Row<'t>> {
         let wanted = self.columns.len();
         if self.csv {
-            let cells = fields(line);
+            let cells = fields(line, self.separator);
             // Trailing cells may be missing from a line that was cut off, and then so is the name.
             return (cells.len() == wanted)
                 .then(|| Row { table: self, cells: cells.into_iter().map(Cow::Owned).collect() });
@@ -187,15 +190,21 @@ impl Row<'_> {
         self.index(column).map_or(b"", |at| &self.table.columns[at].unit)
     }
 
+    /// The number in a column, with a decimal point.
+    fn number(&self, column: &str) -> Option<Cow<'_, [u8]>> {
+        let separator = if self.table.csv { self.table.separator } else { b',' };
+        units::plain_number(self.value(column)?, separator)
+    }
+
     /// The time in a column.
     pub fn nanoseconds(&self, column: &str) -> Option<i64> {
-        units::nanoseconds(self.value(column)?, self.unit(column))
+        units::nanoseconds(&self.number(column)?, self.unit(column))
     }
 
     /// The size in a column; 0 may stand without a unit.
     pub fn bytes(&self, column: &str) -> Option<i64> {
-        let value = self.value(column)?;
-        units::bytes(value, self.unit(column)).or((value == b"0").then_some(0))
+        let value = self.number(column)?;
+        units::bytes(&value, self.unit(column)).or((*value == *b"0").then_some(0))
     }
 
     /// The whole number in a column.
