@@ -112,6 +112,10 @@ pub struct Layout {
 const SHAPE_NAMES: [(&str, &str); 3] =
     [("name_id", "mangled_name"), ("demangled_id", "demangled_name"), ("base_id", "base_name")];
 
+/// The column that says how many rows its file has: in the last row, and nowhere else, because a stream is counted only
+/// when it has ended. A file that was cut off between two rows lacks it.
+pub const FILE_ROWS: &str = "file_rows";
+
 /// What the registry's column of a name's id is called when the name itself stands in it.
 pub fn name_column(column: &str) -> &str {
     match column {
@@ -266,6 +270,19 @@ impl Layout {
     pub fn choose_present(&mut self, names: &[String]) {
         let find = |name: &String| self.columns.iter().find(|column| column.name == *name).cloned();
         self.columns = names.iter().filter_map(find).collect();
+    }
+
+    /// Adds [`FILE_ROWS`] behind all other columns; whoever writes the last row fills it.
+    pub fn add_file_rows(&mut self) {
+        let doc = "Number of rows of this file, in its last row alone: a file without it was cut off.";
+        let sources = vec![Source::None; self.tables.len()];
+        let ty = FlatType::Whole { unsigned: false };
+        self.columns.push(FlatColumn { name: FILE_ROWS.to_owned(), ty, unit: "count", doc, sources });
+    }
+
+    /// Whether the last row of the file says how many there are.
+    pub fn counts_rows(&self) -> bool {
+        self.columns.last().is_some_and(|column| column.name == FILE_ROWS)
     }
 
     /// The position of a table in this layout.

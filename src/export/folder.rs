@@ -55,6 +55,17 @@ pub struct ManifestFile {
     pub table: String,
     /// Its path below the manifest's folder.
     pub path: String,
+    /// Its size. A text that was cut off between two rows looks like a whole one. Older exports do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+}
+
+impl ManifestFile {
+    /// The entry for a file that was written.
+    fn of(table: &TableSpec, folder: &Path, path: String) -> ManifestFile {
+        let bytes = fs::metadata(folder.join(&path)).ok().map(|metadata| metadata.len());
+        ManifestFile { table: table.name.to_owned(), path, bytes }
+    }
 }
 
 /// The tables that get a file: those with rows of their own. Names and shapes are spelled out in them.
@@ -108,7 +119,7 @@ pub fn write(
         if keys.is_empty() {
             let path = format!("{}.{extension}", table.name);
             write(context, &folder.join(&path), table)?;
-            files.push(ManifestFile { table: table.name.to_owned(), path });
+            files.push(ManifestFile::of(table, &folder, path));
             continue;
         }
         for process in frames.processes_with_rows(table) {
@@ -120,7 +131,7 @@ pub fn write(
             fs::create_dir_all(&inside).map_err(|e| Error::at(&inside, format_args!("cannot be created: {e}")))?;
             path.push(format!("process-{process}.{extension}"));
             write(&context, &folder.join(&path), table)?;
-            files.push(ManifestFile { table: table.name.to_owned(), path: path.to_string_lossy().into_owned() });
+            files.push(ManifestFile::of(table, &folder, path.to_string_lossy().into_owned()));
         }
     }
     let processes = frames.processes.iter().map(|process| ManifestProcess {

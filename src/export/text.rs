@@ -6,6 +6,7 @@
 mod format;
 mod plan;
 
+use super::digits::unsigned;
 use super::flat::Layout;
 use super::keeps_all as all;
 use super::{Columns, Context, Destination, EVERYTHING, Exporter, Keeps, Shape};
@@ -17,8 +18,8 @@ use flate2::write::GzEncoder;
 use format::{Csv, Format, JsonLines, Tsv};
 use plan::Plan;
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::io::Write;
-use std::sync::atomic::{AtomicU64, Ordering};
 use trace_format::schema::{Role, TableSpec};
 use trace_format::tables;
 
@@ -124,6 +125,8 @@ fn write_stream(context: &Context, destination: &mut Destination, format: &impl 
     let mut layout = Layout::of(&tables);
     if let Some(columns) = &context.options.columns {
         layout.choose(columns)?;
+    } else if format.counts_rows() {
+        layout.add_file_rows();
     }
     let mut out = destination.stream()?;
     let rows = Rows { layout: &layout, with_untimed };
@@ -175,7 +178,6 @@ impl<W: Write> Write for GzMembers<W> {
 /// Writes the rows of all tables of the layout, below their heading; returns how many were left out.
 fn write_rows(context: &Context, rows: &Rows, format: &impl Format, out: &mut (impl Write + Send)) -> Result<u64> {
     let layout = rows.layout;
-    let left_out = AtomicU64::new(0);
     let failed = |e: std::io::Error| Error::output(&e);
     let mut heading = Vec::new();
     format.heading(layout, &mut heading);
@@ -186,27 +188,37 @@ fn write_rows(context: &Context, rows: &Rows, format: &impl Format, out: &mut (i
     // Some buffers are written while others are filled, and all are used again: there is more text here than in any
     // other format, and pieces that `behind` takes are new ones each time.
     let (mut filling, mut ready): (Vec<Vec<u8>>, Vec<Vec<u8>>) = Default::default();
-    let mut ready_parts = 0;
-    let mut is_first = true;
+    let (mut ready_parts, mut rows_written, mut left_out) = (0, 0u64, 0u64);
     context.frames.in_order(&layout.tables, context.filter, |chunk: &Chunk| {
-        let parts: Vec<&[(u32, u32)]> = chunk.order.chunks(ROWS_AT_ONCE).collect();
+        let has_place = |&(piece, row): &(u32, u32)| {
+            let (piece, i) = chunk.row((piece, row));
+            has_start(piece, i)
+        };
+        let order: Cow<[(u32, u32)]> = match rows.with_untimed || chunk.order.iter().all(has_place) {
+            true => Cow::Borrowed(&chunk.order),
+            false => chunk.order.iter().filter(|at| has_place(at)).copied().collect(),
+        };
+        left_out += (chunk.order.len() - order.len()) as u64;
+        let parts: Vec<&[(u32, u32)]> = order.chunks(ROWS_AT_ONCE).collect();
+        if parts.is_empty() {
+            // What is ready stays so: the last row of all is not written before it is known to be the last.
+            return Ok(());
+        }
+        let is_first = rows_written == 0;
+        rows_written += order.len() as u64;
+        context.count(order.len() as u64);
         filling.resize_with(parts.len().max(filling.len()), Vec::new);
         let fill = || {
             filling.par_iter_mut().zip(&parts).enumerate().for_each(|(number, (buffer, part))| {
                 buffer.clear();
-                let mut untimed = 0;
                 for &at in *part {
                     let (piece, i) = chunk.row(at);
-                    if !rows.with_untimed && !has_start(piece, i) {
-                        untimed += 1;
-                    } else if is_first && number == 0 && buffer.is_empty() {
+                    if is_first && number == 0 && buffer.is_empty() {
                         plan.first_row(context, layout, piece, i, buffer);
                     } else {
                         plan.row(context, layout, piece, i, buffer);
                     }
                 }
-                left_out.fetch_add(untimed, Ordering::Relaxed);
-                context.count(part.len() as u64 - untimed);
             });
         };
         let write = || ready[..ready_parts].iter().try_for_each(|buffer| out.write_all(buffer));
@@ -214,11 +226,16 @@ fn write_rows(context: &Context, rows: &Rows, format: &impl Format, out: &mut (i
         written.map_err(failed)?;
         std::mem::swap(&mut filling, &mut ready);
         ready_parts = parts.len();
-        is_first = false;
         Ok(())
     })?;
+    if let Some(last) = ready[..ready_parts].last_mut().filter(|_| layout.counts_rows()) {
+        let (_, close) = format.ends();
+        last.truncate(last.len().saturating_sub(close.len()));
+        unsigned(last, rows_written);
+        last.extend_from_slice(close);
+    }
     ready[..ready_parts].iter().try_for_each(|buffer| out.write_all(buffer)).map_err(failed)?;
-    Ok(left_out.into_inner())
+    Ok(left_out)
 }
 
 fn has_start(piece: &Piece, i: usize) -> bool {

@@ -90,7 +90,9 @@ impl Importer for Folder {
             if !is_defining && !need.wants(table) {
                 continue;
             }
+            let bytes = file.bytes;
             let file = folder.join(inside);
+            note_size(&file, bytes, sink);
             match manifest.format.as_str() {
                 "csv" => csv_rows::read(&file, need, sink, &mut people)?,
                 "parquet" | "arrow" => frames::read(&file, table, &manifest.format, sink, &mut people)?,
@@ -99,6 +101,23 @@ impl Importer for Folder {
         }
         people.push_names(sink);
         Ok(())
+    }
+}
+
+/// Notes that a file is not as long as it was when it was written.
+fn note_size(path: &Path, written: Option<u64>, sink: &mut Sink) {
+    // One that is not there is said by whoever opens it.
+    if let (Some(written), Ok(metadata)) = (written, path.metadata())
+        && metadata.len() != written
+    {
+        let (path, there) = (path.display(), metadata.len());
+        let text = match there < written {
+            true => format!("cut off: {there} of {written} bytes are there, so rows are missing; copy it again"),
+            false => {
+                format!("changed since it was exported: it had {written} bytes and has {there}; export it again")
+            }
+        };
+        sink.note("cut-off-file", format!("{path}: {text}"));
     }
 }
 

@@ -2,7 +2,9 @@
 
 use super::{People, shape};
 use crate::error::{Error, Result};
-use crate::export::flat::name_column;
+use crate::export::flat::{FILE_ROWS, name_column};
+use crate::import::encoding::Decoded;
+use crate::import::lines::note_unended;
 use crate::trace::sink::{Need, ProcessInfo, Sink};
 use hashbrown::HashMap;
 use std::fs::File;
@@ -89,11 +91,14 @@ pub fn read(path: &Path, need: &Need, sink: &mut Sink, people: &mut People) -> R
         std::io::BufRead::fill_buf(&mut file).is_ok_and(|bytes| bytes.starts_with(&super::super::GZIP_MAGIC));
     let text: Box<dyn Read> =
         if packed { Box::new(flate2::bufread::MultiGzDecoder::new(file)) } else { Box::new(file) };
+    let text = Tail { input: Decoded::new(text), last: b'\n' };
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text);
     let headings =
         reader.byte_headers().map_err(|e| Error::at(path, format_args!("its heading cannot be read: {e}")))?;
     let named = headings.iter().enumerate().map(|(i, name)| (String::from_utf8_lossy(name).into_owned(), i));
     let header = Header(named.collect());
+    let fields = headings.len();
+    let file_rows = headings.iter().position(|name| name == FILE_ROWS.as_bytes());
     let mut rows = Rows {
         shape_fields: shape::COLUMNS.map(|name| header.at(name)),
         process: header.at("process"),
@@ -103,11 +108,22 @@ pub fn read(path: &Path, need: &Need, sink: &mut Sink, people: &mut People) -> R
         odd: 0,
     };
     let mut record = csv::ByteRecord::new();
+    let (mut count, mut closing, mut failed) = (0u64, None, false);
     loop {
         match reader.read_byte_record(&mut record) {
             Ok(false) => break,
-            Ok(true) => rows.take(&record, need, sink, people),
+            // Every row has a value or a separator for every column: what has fewer was cut off or put together.
+            Ok(true) if record.len() != fields => {
+                count += 1;
+                rows.odd += 1;
+            }
+            Ok(true) => {
+                count += 1;
+                closing = file_rows.and_then(|at| record.get(at)).and_then(number::<u64>);
+                rows.take(&record, need, sink, people);
+            }
             Err(error) => {
+                failed = true;
                 let at = reader.position().byte();
                 let text = format!(
                     "{}: cannot be read beyond byte {at}: {error}; what stands before is used",
@@ -119,15 +135,51 @@ pub fn read(path: &Path, need: &Need, sink: &mut Sink, people: &mut People) -> R
         }
     }
     let odd = rows.odd;
+    let has_end = matches!(reader.get_ref().last, b'\n' | b'\r');
     rows.finish(sink, people);
+    match (file_rows, closing) {
+        _ if failed => {}
+        (Some(_), Some(written)) if written == count => {}
+        (Some(_), Some(written)) => {
+            let text =
+                format!("{}: {count} rows are there and {written} were written; copy it again", path.display());
+            sink.note("cut-off-file", text);
+        }
+        (Some(_), None) => {
+            let text = format!(
+                "{}: cut off behind row {count}: the last row does not say how many there are; copy it again",
+                path.display()
+            );
+            sink.note("cut-off-file", text);
+        }
+        // Exports of older versions do not say how many rows they have.
+        (None, _) if has_end => {}
+        (None, _) => note_unended(path, count + 1, sink),
+    }
     if odd > 0 {
         let text = format!(
-            "{}: {odd} rows left out: a number in them is none, or their table is not known",
+            "{}: {odd} rows left out: values are missing in them, a number is none, or their table is not known",
             path.display()
         );
         sink.note("unreadable-rows", text);
     }
     Ok(())
+}
+
+/// Remembers the last byte of a text.
+struct Tail<R> {
+    input: R,
+    last: u8,
+}
+
+impl<R: Read> Read for Tail<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.input.read(buffer)?;
+        if let Some(&last) = buffer[..count].last() {
+            self.last = last;
+        }
+        Ok(count)
+    }
 }
 
 /// All rows being read.
