@@ -27,6 +27,7 @@ impl Tables {
             (Ok(pages), Ok(bytes)) => pages.saturating_mul(bytes).max(0) as u64 / 4,
             _ => u64::MAX,
         };
+        note_views(db, path, sink);
         let (names, failure) = sqlite::tables(db);
         match failure {
             Some(e) if names.is_empty() => Err(sqlite::failed(path, "reading the list of tables", &e)),
@@ -53,6 +54,24 @@ impl Tables {
     pub fn has(&self, table: &str) -> bool {
         self.names.iter().any(|name| name.eq_ignore_ascii_case(table))
     }
+}
+
+/// Views named at most in one note.
+const NAMED_VIEWS: usize = 10;
+
+/// Notes views, which may stand where a reader looks for a table and are not read.
+fn note_views(db: &Connection, path: &Path, sink: &mut Sink) {
+    let views = sqlite::views(db);
+    if views.is_empty() {
+        return;
+    }
+    let more = if views.len() > NAMED_VIEWS { ", …" } else { "" };
+    let named = views[..views.len().min(NAMED_VIEWS)].join(", ");
+    let path = path.display();
+    sink.note(
+        "left-out",
+        format!("{path}: only tables are read, and these are views: {named}{more}; make tables of them with `CREATE TABLE … AS SELECT * FROM …`"),
+    );
 }
 
 /// A column of a [`Scan`]'s rows.

@@ -1,5 +1,7 @@
 //! What every reader of an SQLite database needs: opening it without ever writing to it, and its catalogue.
 
+mod journal;
+
 use super::{GZIP_MAGIC, Head, SQLITE_MAGIC};
 use crate::error::{Error, Result};
 use crate::trace::sink::Sink;
@@ -50,8 +52,9 @@ pub fn open_any(path: &Path, sink: &mut Sink) -> Result<Database> {
     let unreadable = |e: std::io::Error| Error::at(path, format_args!("cannot be read: {e}"));
     file.by_ref().take(GZIP_MAGIC.len() as u64).read_to_end(&mut magic).map_err(unreadable)?;
     if magic != GZIP_MAGIC {
-        note_log(path, sink);
         let bytes = file.metadata().map(|m| m.len()).unwrap_or(0);
+        journal::refuse_hot(path, &mut file, bytes)?;
+        note_log(path, sink);
         note_cut(path, &mut file, bytes, sink);
         return Ok(Database { connection: open(path)?, on_disk: true, bytes });
     }
@@ -111,10 +114,15 @@ pub fn holds(head: &Head, table: &str) -> bool {
     head.sqlite_tables().iter().any(|name| name == table) || (head.sqlite_tables().is_empty() && defined())
 }
 
-/// Names of all tables, as far as they can be read, and what kept the rest from being read. Views are left out: no
-/// export has any that we read, and a view can be made to run for ever.
+/// Names of all tables, as far as they can be read, and what kept the rest from being read. Views are left out and
+/// noted, see [`views`]: no export has any, and a view can be made to run for ever.
 pub fn tables(db: &Connection) -> (Vec<String>, Option<rusqlite::Error>) {
     texts(db, "SELECT name FROM sqlite_master WHERE type = 'table'", &[])
+}
+
+/// Names of all views, as far as they can be read.
+pub fn views(db: &Connection) -> Vec<String> {
+    texts(db, "SELECT name FROM sqlite_master WHERE type = 'view'", &[]).0
 }
 
 /// Names of the columns of `table`; empty if there is no such table.
