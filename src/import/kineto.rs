@@ -23,6 +23,7 @@ pub(super) mod stray;
 pub(super) mod tally;
 pub(super) mod tape;
 pub(super) mod text;
+pub(super) mod thread_ids;
 pub(super) mod unpack;
 
 use self::convert::Converter;

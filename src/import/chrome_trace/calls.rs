@@ -6,7 +6,6 @@ use super::work::Details;
 use crate::cupti;
 use crate::import::kineto::event::{Category, Event};
 use crate::import::kineto::number::nanoseconds;
-use crate::import::kineto::people::thread_id;
 use crate::import::kineto::tape::Value;
 use crate::trace::sink::valid_duration;
 use trace_format::tables::{self, ApiRow};
@@ -36,7 +35,7 @@ impl Reader<'_, '_> {
         }
         self.found.calls += 1;
         let process = self.process_of(event, details, false);
-        let tid = thread_id(event.tid);
+        let tid = self.thread_ids.id(event.tid);
         self.name_thread(process, tid, event);
         if !self.need.wants(&tables::API) {
             return;

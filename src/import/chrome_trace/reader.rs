@@ -7,10 +7,10 @@ use super::{Counts, Found};
 use crate::import::kineto::document::Visitor;
 use crate::import::kineto::event::Event;
 use crate::import::kineto::number::{integer, nanoseconds};
-use crate::import::kineto::people::thread_id;
 use crate::import::kineto::stray::{counter_values, phase_name};
 use crate::import::kineto::tape::{Tape, Value};
 use crate::import::kineto::text::unescape;
+use crate::import::kineto::thread_ids::ThreadIds;
 use crate::trace::sink::{Need, ProcessInfo, ProcessIx, Sink, valid_duration};
 use hashbrown::{HashMap, HashSet};
 use trace_format::tables::{self, RangeRow, SampleRow, ThreadRow};
@@ -51,6 +51,9 @@ pub(super) struct Reader<'r, 's> {
     last_process: Option<(Box<[u8]>, ProcessIx)>,
     threads: HashSet<(usize, u32)>,
     last_thread: Option<(usize, u32)>,
+    pub(super) thread_ids: ThreadIds,
+    /// Threads whose ids are not the trace's own, by process.
+    renamed: HashSet<(usize, u32)>,
     edges: Edges,
     /// Ranges numbered in the order in which they begin, which tells those of equal times apart.
     begun: u64,
@@ -73,6 +76,8 @@ impl<'r, 's> Reader<'r, 's> {
             last_process: None,
             threads: HashSet::new(),
             last_thread: None,
+            thread_ids: ThreadIds::default(),
+            renamed: HashSet::new(),
             edges: Edges::default(),
             begun: 0,
             found: Found::default(),
@@ -186,7 +191,7 @@ impl<'r, 's> Reader<'r, 's> {
         let style = if event.category == Value::Text(b"py-spy") { PYTHON } else { style };
         self.found.pyspy += u64::from(style == PYTHON);
         self.begun += 1;
-        let (tid, name_id) = (thread_id(event.tid), self.name(event));
+        let (tid, name_id) = (self.thread_ids.id(event.tid), self.name(event));
         if work.is_none() {
             self.name_thread(ProcessIx(process), tid, event);
         }
@@ -224,7 +229,7 @@ impl<'r, 's> Reader<'r, 's> {
             Place::Host => self.process(event.pid),
             _ => return Lane::Id([text(event.pid), b"\0", text(event.tid)].concat().into()),
         };
-        Lane::Thread(process, thread_id(event.tid))
+        Lane::Thread(process, self.thread_ids.id(event.tid))
     }
 
     fn complete(&mut self, event: &Event, tape: Tape, offset: u64) {
@@ -249,6 +254,9 @@ impl<'r, 's> Reader<'r, 's> {
             return;
         }
         self.last_thread = Some((process.0, tid));
+        if self.thread_ids.is_renamed(tid) && self.renamed.len() < THREADS {
+            self.renamed.insert((process.0, tid));
+        }
         if self.threads.contains(&(process.0, tid)) || self.threads.len() >= THREADS {
             return;
         }
@@ -288,7 +296,8 @@ impl<'r, 's> Reader<'r, 's> {
         // Lanes of GPUs are no threads, and naming one would make a process of it.
         let (Value::Text(b"thread_name"), Place::Host) = (event.name, self.lanes.place(event)) else { return };
         let process = self.process(event.pid);
-        self.name_thread(process, thread_id(event.tid), event);
+        let tid = self.thread_ids.id(event.tid);
+        self.name_thread(process, tid, event);
     }
 
     pub(super) fn finish(&mut self) {
@@ -296,12 +305,26 @@ impl<'r, 's> Reader<'r, 's> {
         self.close(closed);
         let Edges { left_open, never_opened, first_never_opened, misnamed, .. } = self.edges;
         self.found.edges = Counts { left_open, never_opened, first_never_opened, misnamed };
+        self.name_renamed();
         self.settle_strays();
         let [absolute, relative] = self.found.tallies.since_epoch;
         let implied = (absolute > relative).then_some(0);
         let offset_ns = self.base_ns.filter(|&base| base != 0).or(implied);
         for process in &mut self.sink.processes {
             process.info.unix_offset_ns = offset_ns;
+        }
+    }
+
+    /// Names threads by the numbers that the trace has for them, where nothing else names them.
+    fn name_renamed(&mut self) {
+        for (tid, name) in self.thread_ids.renamed() {
+            let unnamed = |process: &usize| {
+                self.renamed.contains(&(*process, tid)) && !self.threads.contains(&(*process, tid))
+            };
+            let name_id = self.sink.name(name.as_bytes());
+            for process in (0..self.sink.processes.len()).filter(unnamed).collect::<Vec<_>>() {
+                self.sink.push(ProcessIx(process), ThreadRow { tid, name_id });
+            }
         }
     }
 

@@ -11,6 +11,7 @@ use super::tape::{Tape, Value};
 use super::text::unescape;
 use crate::import::chrome_trace::lanes::Lanes;
 use crate::import::chrome_trace::open::Edges;
+use super::thread_ids::ThreadIds;
 use crate::trace::sink::{Detail, Need, ProcessInfo, ProcessIx, Sink, valid_duration};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use trace_format::columns::Batch;
@@ -60,6 +61,8 @@ pub struct Converter<'c, 's> {
     pub edges: Edges,
     /// Whether the trace is known to be PyTorch's before its first event, because it was read once.
     pub known: bool,
+    /// Ids of threads.
+    pub thread_ids: ThreadIds,
     /// Contexts and their devices that have a row already, and the last one met.
     pub contexts: BTreeSet<(u32, u32)>,
     /// See `contexts`.
@@ -103,6 +106,7 @@ impl<'c, 's> Converter<'c, 's> {
             lanes: Lanes::default(),
             edges: Edges::default(),
             known: false,
+            thread_ids: ThreadIds::default(),
             contexts: BTreeSet::new(),
             last_context: None,
             plain_shapes: Vec::new(),
@@ -134,7 +138,12 @@ impl<'c, 's> Converter<'c, 's> {
             let name_id = self.sink.name(&device.name);
             self.sink.push(self.process, DeviceRow { name_id, ..device.row });
         }
-        for (tid, name) in self.threads.named(&self.pids) {
+        let named = self.threads.named(&self.pids);
+        // Where nobody gave a name, the number that the trace has and our tables cannot hold.
+        let is_named = |tid: u32| named.binary_search_by_key(&tid, |(tid, _)| *tid).is_ok();
+        let renamed = self.thread_ids.renamed().into_iter().filter(|(tid, _)| !is_named(*tid));
+        let renamed: Vec<_> = renamed.map(|(tid, name)| (tid, name.into_bytes())).collect();
+        for (tid, name) in named.into_iter().chain(renamed) {
             let name_id = self.sink.name(&name);
             self.sink.push(self.process, ThreadRow { tid, name_id });
         }
@@ -211,7 +220,10 @@ impl<'c, 's> Converter<'c, 's> {
         let Some(name) = tape.fields(open).filter(|(key, _)| key == b"name").last() else { return };
         let (_, Value::Text(name)) = name else { return };
         match event.name {
-            Value::Text(b"thread_name") => self.threads.name(event, unescape(name).into_owned()),
+            Value::Text(b"thread_name") => {
+                let tid = self.thread_ids.id(event.tid);
+                self.threads.name(event, tid, unescape(name).into_owned());
+            }
             // TensorFlow's lanes: `/job:localhost/task:0/device:GPU:0 Compute`, `/gpu:0/stream:all Tensors`.
             Value::Text(b"process_name") => {
                 let is_lane =

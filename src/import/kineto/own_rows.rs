@@ -6,7 +6,6 @@ use super::convert::Converter;
 use super::event::{Category, Event};
 use super::number::{integer, nanoseconds};
 use super::own::{self, Extra};
-use super::people::thread_id;
 use super::tape::{Tape, Value};
 use super::text::unescape;
 use crate::trace::sink::ProcessIx;
@@ -180,7 +179,7 @@ impl Converter<'_, '_> {
             domain: extra.id("domain").unwrap_or(domain),
             cbid: args.cbid.unwrap_or(0),
             name_id: self.own_name(event, tape, extra),
-            tid: extra.id("tid").unwrap_or_else(|| thread_id(event.tid)),
+            tid: extra.id("tid").unwrap_or_else(|| self.thread_ids.id(event.tid)),
             correlation: args.correlation(),
             result: extra.id("result"),
         };
@@ -222,7 +221,7 @@ impl Converter<'_, '_> {
             color: extra.id("color"),
             payload_i64: extra.number("payload_i64"),
             payload_f64: own::float(extra.get("payload_f64")),
-            tid: extra.id("tid").unwrap_or_else(|| thread_id(event.tid)),
+            tid: extra.id("tid").unwrap_or_else(|| self.thread_ids.id(event.tid)),
         };
         self.sink.push(base.process, row);
     }
@@ -254,7 +253,7 @@ impl Converter<'_, '_> {
             start_ns: base.start_ns,
             duration_ns: base.duration_ns,
             kind: extra.id("kind").unwrap_or(kind),
-            tid: extra.or("tid", Some(thread_id(event.tid))),
+            tid: extra.or("tid", Some(self.thread_ids.id(event.tid))),
             correlation: extra.number("correlation").map(|c| c as u64),
         };
         self.sink.push(base.process, row);

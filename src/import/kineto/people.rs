@@ -67,12 +67,12 @@ pub struct Threads {
 const NAMES: usize = 100_000;
 
 impl Threads {
-    /// Takes note of a `thread_name` event.
-    pub fn name(&mut self, event: &Event, name: Vec<u8>) {
+    /// Takes note of a `thread_name` event about the thread with this id.
+    pub fn name(&mut self, event: &Event, tid: u32, name: Vec<u8>) {
         if let Value::Bare(pid) | Value::Text(pid) = event.pid
             && self.names.len() < NAMES
         {
-            self.names.push((pid.to_vec(), thread_id(event.tid), name));
+            self.names.push((pid.to_vec(), tid, name));
         }
     }
 
@@ -91,33 +91,9 @@ impl Threads {
     }
 }
 
-/// A stable 32-bit id for a thread. Traces of 2020 hold `pthread_self` cut to 32 bits, signed or not; what is wider
-/// is folded, and what is no number is hashed (FNV-1a, so that it is the same in every run).
-pub fn thread_id(tid: Value) -> u32 {
-    match (integer(tid), tid) {
-        (Some(id), _) if id >> 32 == 0 || i32::try_from(id).is_ok() => id as u32,
-        (Some(id), _) => (id ^ (id >> 32)) as u32,
-        (None, Value::Text(text) | Value::Bare(text)) => {
-            text.iter().fold(0x811c_9dc5, |hash, &b| (hash ^ u32::from(b)).wrapping_mul(0x0100_0193))
-        }
-        (None, Value::Missing | Value::Nested(_)) => 0,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn thread_ids_are_stable_and_fit() {
-        assert_eq!(thread_id(Value::Bare(b"2919752")), 2_919_752);
-        assert_eq!(thread_id(Value::Text(b"4093687616")), 4_093_687_616);
-        assert_eq!(thread_id(Value::Bare(b"-549452224")), 3_745_515_072);
-        assert_eq!(thread_id(Value::Bare(b"139960515115904")), 139_960_515_115_904u64 as u32 ^ 32_587);
-        assert_eq!(thread_id(Value::Text(b"PyTorch Profiler")), thread_id(Value::Text(b"PyTorch Profiler")));
-        assert_ne!(thread_id(Value::Text(b"a")), thread_id(Value::Text(b"b")));
-        assert_eq!(thread_id(Value::Missing), 0);
-    }
 
     #[test]
     fn the_process_with_most_calls_is_the_one() {
@@ -144,9 +120,9 @@ mod tests {
         let mut pids = Pids::default();
         pids.count(Category::Operator, Value::Bare(b"42"));
         let mut threads = Threads::default();
-        for (pid, tid, name) in [("0", "7", "stream 7"), ("42", "43", "thread 43"), ("42", "43", "autograd")] {
-            let (pid, tid) = (Value::Bare(pid.as_bytes()), Value::Bare(tid.as_bytes()));
-            threads.name(&Event { pid, tid, ..Event::default() }, name.into());
+        for (pid, tid, name) in [("0", 7, "stream 7"), ("42", 43, "thread 43"), ("42", 43, "autograd")] {
+            let pid = Value::Bare(pid.as_bytes());
+            threads.name(&Event { pid, ..Event::default() }, tid, name.into());
         }
         assert_eq!(threads.named(&pids), [(43, b"autograd".to_vec())]);
     }

@@ -5,7 +5,6 @@ use super::codes;
 use super::convert::Converter;
 use super::event::Event;
 use super::number::integer;
-use super::people::thread_id;
 use super::tape::{Tape, Value};
 use super::text::unescape;
 use trace_format::tables::*;
@@ -186,7 +185,7 @@ impl Converter<'_, '_> {
                 domain,
                 cbid: args.cbid.unwrap_or(0),
                 name_id: self.event_name(event),
-                tid: thread_id(event.tid),
+                tid: self.thread_ids.id(event.tid),
                 correlation: args.correlation(),
                 result: None,
             };
@@ -234,7 +233,7 @@ impl Converter<'_, '_> {
             start_ns: times.start_ns,
             duration_ns: times.duration_ns,
             kind,
-            tid: has_thread.then(|| thread_id(event.tid)),
+            tid: has_thread.then(|| self.thread_ids.id(event.tid)),
             correlation: None,
         };
         self.sink.push(self.process, row);
@@ -246,7 +245,7 @@ impl Converter<'_, '_> {
         let numbered = self.wanted.full && style != PYTHON;
         let args = if numbered { Args::all(tape, event.args) } else { Args::default() };
         let (name_id, range_id) = (self.event_name(event), args.external_id.unwrap_or(0) as u64);
-        self.push_range(name_id, thread_id(event.tid), times, style, range_id);
+        self.push_range(name_id, self.thread_ids.id(event.tid), times, style, range_id);
     }
 
     /// A range of any kind.

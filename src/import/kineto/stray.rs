@@ -6,7 +6,6 @@ use super::args::Args;
 use super::convert::Converter;
 use super::event::{Category, Event};
 use super::number::{nanoseconds, scaled};
-use super::people::thread_id;
 use super::rows::{ANNOTATION, Times};
 use super::tape::{Tape, Value};
 use super::text::unescape;
@@ -127,7 +126,7 @@ impl Converter<'_, '_> {
         if !(self.wanted.range && self.wanted.operators) {
             return;
         }
-        let (tid, name_id) = (thread_id(event.tid), self.event_name(event));
+        let (tid, name_id) = (self.thread_ids.id(event.tid), self.event_name(event));
         let lane = Lane::Thread(0, tid);
         let closed = if begins {
             let id = self.tallies.read;
