@@ -4,9 +4,12 @@
 //! forms exist: an object with the events under `traceEvents` and header fields before and after them, and a bare
 //! array of events. A writer that was killed leaves either of them cut off anywhere.
 
+mod resync;
+
+use self::resync::Next;
 use super::event::{Event, Read};
 use super::index::Indexer;
-use super::tape::{Step, Tape, Value, value_start};
+use super::tape::{Nest, Step, Tape, Value, value_start};
 use super::text::unescape;
 
 /// The largest event or header field that is looked at; a larger one is left out. The largest seen in a real trace
@@ -191,14 +194,78 @@ impl<'s> Document<'s> {
                 }
                 Read::Cut if self.is_oversized(self.indexed) => {
                     visitor.oversized(offset);
-                    self.pass()?;
+                    if !self.resynchronise(false)? {
+                        self.pass()?;
+                    }
                 }
+                // What no closing bracket ends up to the end of the text has a quote too many, or was cut off: then no
+                // event follows, and what looks like the end of the list may be the end of a list inside of it.
+                Read::Cut if self.ended => match self.resynchronise(false)? {
+                    true => visitor.broken(offset),
+                    false => return Err(CutOff),
+                },
                 Read::Cut => self.more()?,
                 Read::Broken => {
                     visitor.broken(offset);
-                    self.pass()?;
+                    if !self.is_closed_item()? && !self.resynchronise(true)? {
+                        self.pass()?;
+                    }
                 }
             }
+        }
+    }
+
+    /// Whether the brackets of the item at the token looked at can be trusted: it is an object, its strings are in order
+    /// and another item or the end of the list follows. It is passed over then.
+    fn is_closed_item(&mut self) -> Walk<bool> {
+        loop {
+            match self.tape().nest(self.at) {
+                Nest::Broken => return Ok(false),
+                Nest::Cut if self.ended || self.is_oversized(self.indexed) => return Ok(false),
+                Nest::Cut => self.more()?,
+                Nest::Whole(after) => {
+                    let end = self.indexer.tokens()[after - 1] as usize + 1;
+                    let behind = self.text[end..].trim_ascii_start().first();
+                    if behind.is_none() && !self.ended {
+                        self.more()?;
+                        continue;
+                    }
+                    // A list's bracket there means that a brace is missing inside.
+                    let is_closed = self.text[end - 1] == b'}' && matches!(behind, None | Some(b',' | b']'));
+                    if is_closed {
+                        self.at = after;
+                    }
+                    return Ok(is_closed);
+                }
+            }
+        }
+    }
+
+    /// Goes on behind the damaged item at the token looked at, where the next one, or the end of the list if that is
+    /// asked for, can be told from the text alone; false, and nothing changed, if neither is found.
+    fn resynchronise(&mut self, may_end: bool) -> Walk<bool> {
+        // Counted from the item, because text before it may be dropped meanwhile.
+        let mut from = 1;
+        loop {
+            let Some(&item) = self.indexer.tokens().get(self.at) else { return Ok(false) };
+            let item = item as usize;
+            let next = match resync::search(&self.text[item..], from, self.ended) {
+                Next::Event(next) => item + next,
+                Next::End(next) if may_end => item + next,
+                Next::End(_) | Next::Nothing => return Ok(false),
+                Next::More(_) if self.ended || self.text.len() - item > 2 * ITEM_LIMIT => return Ok(false),
+                Next::More(searched) => {
+                    from = searched;
+                    self.more()?;
+                    continue;
+                }
+            };
+            self.text.drain(..next);
+            self.offset += next as u64;
+            self.indexer = Indexer::default();
+            self.at = 0;
+            self.indexed = self.indexer.index(&self.text, 0, self.ended);
+            return Ok(true);
         }
     }
 

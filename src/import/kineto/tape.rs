@@ -43,6 +43,31 @@ impl<'t> Tape<'t> {
         None
     }
 
+    /// As [`Tape::after`], with a look behind every string: after an odd quote, strings and what lies between them have
+    /// changed places, and counting brackets would run on into other events.
+    pub fn nest(&self, open: usize) -> Nest {
+        let mut depth = 0usize;
+        let mut at = open;
+        while let Some(&token) = self.tokens.get(at) {
+            match self.text[token as usize] {
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' if depth <= 1 => return Nest::Whole(at + 1),
+                b'}' | b']' => depth -= 1,
+                _ => {
+                    let Some(&close) = self.tokens.get(at + 1) else { return Nest::Cut };
+                    let behind = self.text[close as usize + 1..].iter().find(|byte| !byte.is_ascii_whitespace());
+                    // A second string is a comma too few and no quote too many.
+                    if !matches!(behind, None | Some(b':' | b',' | b'}' | b']' | b'"')) {
+                        return Nest::Broken;
+                    }
+                    at += 1;
+                }
+            }
+            at += 1;
+        }
+        Nest::Cut
+    }
+
     /// The fields of the object whose opening bracket is token `open`.
     pub fn fields(self, open: usize) -> Fields<'t> {
         self.fields_from(open + 1)
@@ -103,6 +128,18 @@ impl<'t> Tape<'t> {
     }
 }
 
+/// What became of looking for the end of an object or array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nest {
+    /// It is all there; the token after it.
+    Whole(usize),
+    /// The tokens end before it does.
+    Cut,
+    /// A string in it is followed by what JSON does not allow: a quote is too many or too few, and where it ends cannot
+    /// be told from its brackets.
+    Broken,
+}
+
 /// Walks the fields of one object.
 pub struct Fields<'t> {
     tape: Tape<'t>,
@@ -153,8 +190,11 @@ impl<'t> Fields<'t> {
             }
             b'{' | b'[' => {
                 let nested = self.at;
-                let Some(after) = self.tape.after(nested) else { return Step::Cut };
-                self.at = after;
+                match self.tape.nest(nested) {
+                    Nest::Whole(after) => self.at = after,
+                    Nest::Cut => return Step::Cut,
+                    Nest::Broken => return Step::Broken,
+                }
                 Step::Field(key, Value::Nested(nested))
             }
             _ => Step::Broken,
@@ -230,6 +270,20 @@ mod tests {
         ];
         assert_eq!(fields_of(text), pairs(&expected));
         assert_eq!(fields_of("{}"), []);
+    }
+
+    #[test]
+    fn an_odd_quote_inside_is_noticed_where_it_stands() {
+        for (text, expected) in [
+            (r#"{"a": ["b", {"c" : "d"} ]}, 1"#, Nest::Whole(14)),
+            (r#"{"a": ["b", {"c" : "#, Nest::Cut),
+            (r#"{"a": "b"c", "d": 1}, {"e": "f"g"}"#, Nest::Broken),
+        ] {
+            let mut indexer = Indexer::default();
+            indexer.index(text.as_bytes(), 0, true);
+            let tape = Tape { text: text.as_bytes(), tokens: indexer.tokens() };
+            assert_eq!(tape.nest(0), expected, "{text}");
+        }
     }
 
     #[test]

@@ -186,3 +186,33 @@ fn the_limit_is_exact_however_the_text_arrives() {
         }
     }
 }
+
+#[test]
+fn a_quote_too_many_or_too_few_costs_one_event() {
+    let event = |name: &str| format!(r#"{{"ph":"X","name":"{name}","args":{{"at":[1,{{"x":"y"}}]}}}}"#);
+    let good = |name: &str| event(name);
+    for (damaged, what) in [
+        (event("a<5>\""), "a quote too many in the name"),
+        (event("a").replacen("\"a\"", "\"a", 1), "a quote too few behind the name"),
+        (event("a").replacen("\"a\"", "a\"", 1), "a quote too few before the name"),
+        (event("C:\\dir\\").replace("\\\\", "\\"), "a backslash before the closing quote"),
+        (event("a").replacen("\"y\"", "\"y\"\"", 1).replacen("\"x\"", "\"x", 1), "quotes inside of the arguments"),
+        (event("a").replacen("}}", "}", 1), "a brace too few"),
+    ] {
+        let (first, second, third) = (good("first"), good("second"), good("third"));
+        let text = format!("{{\"traceEvents\": [{first},\n{damaged},\n{second}, {third}], \"want1\": 5}}");
+        let at = |what: &str| text.find(what).expect("it is there");
+        let expected = [
+            format!("first@{}", at(&first)),
+            format!("broken@{}", at(&damaged)),
+            format!("second@{}", at(&second)),
+            format!("third@{}", at(&third)),
+            "want1=5".to_owned(),
+        ];
+        for piece in [1, 9, 64, 10_000] {
+            let (log, end, rest) = walk(text.as_bytes(), piece);
+            assert_eq!((log.as_slice(), rest), (&expected[..], 0), "{what}, by {piece} bytes: {text}");
+            assert_eq!(end, End::Closed(text.len() as u64), "{what}");
+        }
+    }
+}
