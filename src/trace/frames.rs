@@ -158,6 +158,7 @@ impl Frames {
         let mut sink = Sink::new(&mut self.names, &mut self.shapes);
         importer.read(path, need, &mut sink)?;
         sink.finish();
+        super::overruns::note(path, &mut sink);
         let first = self.processes.len() as u32;
         let origin = sink.origin;
         self.notes.append(&mut sink.notes);
