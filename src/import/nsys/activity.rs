@@ -10,7 +10,9 @@ pub(super) struct GpuColumns {
     pub(super) start: Col,
     pub(super) end: Col,
     pub(super) device: Col,
-    pub(super) context: Col,
+    context: Col,
+    /// The green context, beside its parent in `context` or in both columns; nsys's versions differ.
+    green_context: Col,
     pub(super) stream: Col,
     pub(super) process: Col,
     pub(super) correlation: Col,
@@ -26,12 +28,19 @@ impl GpuColumns {
             end: scan.col("end"),
             device: scan.col("deviceId"),
             context: scan.col("contextId"),
+            green_context: scan.col("greenContextId"),
             stream: scan.col("streamId"),
             process: scan.col("globalPid"),
             correlation: scan.col_if(full, "correlationId"),
             graph_node: scan.col_if(full, "graphNodeId"),
             graph: scan.col_if(full, "graphId"),
         }
+    }
+
+    /// The context that the work ran in: the green one if there is one.
+    pub(super) fn context(&self, row: &Fields) -> Option<u32> {
+        let green = row.id(self.green_context).filter(|&green| green != 0 && green != u32::MAX);
+        green.or_else(|| row.id(self.context))
     }
 
     fn graph_node(&self, row: &Fields) -> Option<u64> {
@@ -108,7 +117,7 @@ fn kernels_with<const PARTS: usize>(r: &mut Reader, mut scan: Scan) {
             duration_ns: duration(start_ns, row.int(gpu.end)),
             shape_id,
             device: row.id_or_0(gpu.device),
-            context: row.id_or_0(gpu.context),
+            context: gpu.context(row).unwrap_or(0),
             stream: row.id_or_0(gpu.stream),
             correlation: correlation(row, gpu.correlation),
             graph_id: gpu.graph(row),
@@ -225,7 +234,7 @@ pub(super) fn copies(r: &mut Reader) {
             dst_kind: memory_kind(row.id(dst_kind)),
             bytes: row.int(bytes).unwrap_or(0),
             device: row.id_or_0(gpu.device),
-            context: row.id_or_0(gpu.context),
+            context: gpu.context(row).unwrap_or(0),
             stream: row.id_or_0(gpu.stream),
             src_device,
             dst_device,
@@ -267,7 +276,7 @@ pub(super) fn fills(r: &mut Reader) {
             bytes: row.int(bytes).unwrap_or(0),
             mem_kind: memory_kind(row.id(kind)),
             device: row.id_or_0(gpu.device),
-            context: row.id_or_0(gpu.context),
+            context: gpu.context(row).unwrap_or(0),
             stream: row.id_or_0(gpu.stream),
             correlation: correlation(row, gpu.correlation),
             graph_id: gpu.graph(row),
@@ -293,7 +302,7 @@ pub(super) fn graphs(r: &mut Reader) {
             duration_ns: duration(start_ns, row.int(gpu.end)),
             graph_id: row.id(gpu.graph).or(row.id(executable)).unwrap_or(0),
             device: row.id_or_0(gpu.device),
-            context: row.id_or_0(gpu.context),
+            context: gpu.context(row).unwrap_or(0),
             stream: row.id_or_0(gpu.stream),
             correlation: correlation(row, gpu.correlation),
         };

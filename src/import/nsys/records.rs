@@ -22,7 +22,7 @@ pub(super) fn syncs(r: &mut Reader) {
             start_ns,
             duration_ns: duration(start_ns, row.int(gpu.end)),
             kind: row.id_or_0(kind),
-            context: applicable(row.id(gpu.context)),
+            context: applicable(gpu.context(row)),
             stream: applicable(row.id(gpu.stream)),
             event: applicable(row.id(event)),
             correlation: correlation(row, gpu.correlation),
@@ -108,7 +108,7 @@ pub(super) fn memory(r: &mut Reader) {
             address: row.int(address).unwrap_or(0) as u64,
             bytes: row.int(bytes).unwrap_or(0),
             device: row.id_or_0(gpu.device),
-            context: row.id(gpu.context),
+            context: gpu.context(row),
             stream: applicable(row.id(gpu.stream)),
             correlation: correlation(row, gpu.correlation),
             name_id: row.bytes(name).map(|name| r.sink.name(name)).filter(|&name| name != 0),
@@ -217,7 +217,7 @@ pub(super) fn events(r: &mut Reader) {
         let record = EventRow {
             start_ns: row.int(time).filter(|&time| time != 0),
             event,
-            context: row.id_or_0(gpu.context),
+            context: gpu.context(row).unwrap_or(0),
             stream: applicable(row.id(gpu.stream)),
             correlation: correlation(row, gpu.correlation),
         };

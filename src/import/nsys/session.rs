@@ -2,7 +2,7 @@
 //! they stand in hold the whole environment, users and hosts as well; nothing else of them is selected.
 
 use super::{Reader, pid, process_part, tid};
-use crate::import::rows::{Col, Fields, Scan, Tables};
+use crate::import::rows::{ABSENT, Col, Fields, Scan, Tables};
 use crate::trace::sink::{ProcessIx, Sink};
 use hashbrown::{HashMap, HashSet};
 use rusqlite::Connection;
@@ -135,12 +135,15 @@ pub(super) fn devices(r: &mut Reader) {
 fn gpus(r: &mut Reader) -> Vec<Gpu> {
     let mut gpus = Vec::new();
     let Some(mut scan) = r.scan("TARGET_INFO_GPU") else { return gpus };
-    let [machine, id, name, bus, uuid] = ["vmId", "id", "name", "busLocation", "uuid"].map(|name| scan.col(name));
+    let [machine, id, old_id] = ["vmId", "id", "deviceId"].map(|name| scan.col(name));
+    let [name, bus, uuid] = ["name", "busLocation", "uuid"].map(|name| scan.col(name));
     let [major, minor, processors, clock] =
         ["computeMajor", "computeMinor", "smCount", "clockRate"].map(|name| scan.col(name));
     let [memory, bandwidth, l2, warps] =
         ["totalMemory", "memoryBandwidth", "l2CacheSize", "maxWarpsPerSm"].map(|name| scan.col(name));
     let tally = scan.run(|row| {
+        // nsys of 2021 called the column differently, and kept the numbers of the device in a table of its own.
+        let id = if id == ABSENT { old_id } else { id };
         let Some(device) = row.id(id) else { return false };
         let row = Gpu {
             id: row.int(id),
@@ -165,7 +168,38 @@ fn gpus(r: &mut Reader) -> Vec<Gpu> {
         true
     });
     r.close(tally);
+    numbers_of_2021(r, &mut gpus);
     gpus
+}
+
+/// Completes GPUs by what nsys of 2021 wrote for each process: numbers as CUDA gives them, clocks in kHz, bandwidth in
+/// kilobytes.
+fn numbers_of_2021(r: &mut Reader, gpus: &mut [Gpu]) {
+    let Some(mut scan) = r.scan("TARGET_INFO_CUDA_GPU") else { return };
+    let [machine, id, bus] = ["vmId", "deviceId", "pciBusId"].map(|name| scan.col(name));
+    let [major, minor, processors] =
+        ["computeCapabilityMajor", "computeCapabilityMinor", "numMultiprocessors"].map(|name| scan.col(name));
+    let [clock, memory, bandwidth] =
+        ["coreClockRate", "globalMemorySize", "globalMemoryBandwidth"].map(|name| scan.col(name));
+    let tally = scan.run(|row| {
+        let same = |gpu: &&mut Gpu| match (row.bytes(bus), gpu.row.pci_bus_id.as_deref()) {
+            // CUDA numbers what a process sees, so the place on the bus is the better proof.
+            (Some(theirs), Some(ours)) if !theirs.is_empty() => theirs.eq_ignore_ascii_case(ours),
+            _ => gpu.id == row.int(id),
+        };
+        let on_machine = |gpu: &&mut Gpu| gpu.machine.is_none() || gpu.machine == row.int(machine);
+        if let Some(gpu) = gpus.iter_mut().filter(on_machine).find(same) {
+            let known = &mut gpu.row;
+            known.compute_major = known.compute_major.or(row.id(major));
+            known.compute_minor = known.compute_minor.or(row.id(minor));
+            known.multiprocessors = known.multiprocessors.or(row.int(processors));
+            known.core_clock_khz = known.core_clock_khz.or(row.int(clock));
+            known.memory_bytes = known.memory_bytes.or(row.int(memory));
+            known.memory_bandwidth_kb_per_s = known.memory_bandwidth_kb_per_s.or(row.int(bandwidth));
+        }
+        true
+    });
+    r.close(tally);
 }
 
 /// Whether a GPU's `vmId` is that of the process; reports of several machines can be merged into one file.
