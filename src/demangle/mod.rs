@@ -10,6 +10,7 @@
 //! `expressions.rs` into the tree of `node.rs`, and prints that with `print.rs` and `scope.rs`; the other is all of
 //! `nvprof/`. Both bound depth, output and work, because names come from files and a few bytes of substitutions can stand for gigabytes of text.
 
+use crate::trace::names::readable;
 mod base_name;
 mod expressions;
 mod node;
@@ -50,7 +51,7 @@ pub fn demangle(name: &[u8], mode: Demangling) -> String {
         Demangling::Nvprof => nvprof::demangle(name),
         Demangling::Off => None,
     };
-    demangled.unwrap_or_else(|| String::from_utf8_lossy(name).into_owned())
+    demangled.unwrap_or_else(|| readable(name).into_owned())
 }
 
 fn demangle_correctly(name: &[u8]) -> Option<String> {

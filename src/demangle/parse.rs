@@ -4,6 +4,7 @@
 
 use super::node::{EncodingNode, Node, NodeId, Piece, Qualifiers, RefQualifier, Tree};
 use super::operators::OPERATORS;
+use crate::trace::names::readable;
 
 /// Nested constructs before the parser gives up.
 ///
@@ -137,7 +138,7 @@ impl<'a> Parser<'a> {
         if self.peek() != b'.' {
             return Err(Invalid);
         }
-        let suffix = String::from_utf8_lossy(&self.input[self.at..]).into_owned();
+        let suffix = readable(&self.input[self.at..]).into_owned();
         self.at = self.input.len();
         let suffix = self.tree.add(Node::Text(format!(" [clone {suffix}]")));
         Ok(self.tree.add(Node::Sequence(vec![Piece::Node(name), Piece::Node(suffix)])))
@@ -409,7 +410,7 @@ impl<'a> Parser<'a> {
         if length == 0 {
             return Err(Invalid);
         }
-        let text = String::from_utf8_lossy(&self.input[self.at..end]).into_owned();
+        let text = readable(&self.input[self.at..end]).into_owned();
         self.at = end;
         Ok(text)
     }

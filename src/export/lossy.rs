@@ -12,8 +12,8 @@ pub fn page() -> String {
          Generated from the exporters (`src/export`); `cargo test` says when it is stale.\n\n\
          A trace that is exported and opened again answers as before, as far as its format can hold what was in it. \
          Below stands, for every format, what it keeps of each table of the registry (`trace-format/FORMAT.md`); what \
-         is not named is lost. Names that are not UTF-8 have U+FFFD for what is none in every format but \
-         `gpuprof`. Names are never altered to please a spreadsheet: open CSV files of strangers as text.\n",
+         is not named is lost. Names that are not UTF-8 have `\\xff` for each such byte in every format \
+         but `gpuprof`. Names are never altered to please a spreadsheet: open CSV files of strangers as text.\n",
     );
     for exporter in EXPORTERS {
         section(&mut out, exporter);

@@ -1,5 +1,6 @@
 //! Sums over sampled call stacks, for every format that holds such.
 
+use crate::trace::names::readable;
 use crate::trace::summaries::{SampleProfile, SampleRow, Weight};
 use hashbrown::HashMap;
 
@@ -61,7 +62,7 @@ impl ByName {
         if let Some(&known) = self.index.get(name) {
             return known;
         }
-        let number = samples.function(String::from_utf8_lossy(name).into_owned());
+        let number = samples.function(readable(name).into_owned());
         self.index.insert(name.into(), number);
         number
     }

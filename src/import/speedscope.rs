@@ -13,6 +13,7 @@ use super::kineto::number::scaled;
 use super::kineto::{sniff, unpack};
 use super::{Head, Importer};
 use crate::error::{Error, Result};
+use crate::trace::names::readable;
 use crate::trace::sink::{Need, ProcessInfo, Sink};
 use crate::trace::summaries::{Content, Summary, Weight};
 use std::path::Path;
@@ -238,7 +239,7 @@ impl Document {
         let (mut missing, mut begun) = (0, 0);
         let mut process = None;
         for (number, profile) in profiles.into_iter().enumerate() {
-            let name = String::from_utf8_lossy(&profile.name).into_owned();
+            let name = readable(&profile.name).into_owned();
             if profile.is_evented {
                 evented += 1;
                 let process = *process.get_or_insert_with(|| sink.process(ProcessInfo::default()));

@@ -5,6 +5,7 @@ use super::source::{Source, SourceColumn, Trace, Type};
 use crate::cupti::codes::{self, Codes};
 use crate::cupti::columns::coded;
 use crate::error::{Error, Result};
+use crate::trace::names::readable;
 use polars::prelude::*;
 use std::sync::LazyLock;
 use trace_format::schema::{ColumnSpec, ColumnType, Role, TableSpec, Unit};
@@ -191,7 +192,7 @@ fn shapes(trace: &Trace) -> PolarsResult<DataFrame> {
 fn bytes_as_text(column: &Column) -> PolarsResult<Column> {
     let as_text = |bytes: &[u8]| match <[u8; 16]>::try_from(bytes) {
         Ok(uuid) if column.name() == "uuid" => uuid_text(uuid),
-        _ => String::from_utf8_lossy(bytes).into_owned(),
+        _ => readable(bytes).into_owned(),
     };
     let texts: StringChunked = column.binary()?.iter().map(|bytes| bytes.map(as_text)).collect();
     Ok(texts.with_name(column.name().clone()).into_column())

@@ -2,6 +2,7 @@
 
 use crate::cupti;
 use crate::demangle::{self, Demangling};
+use crate::trace::names::readable;
 use hashbrown::HashMap;
 use std::cell::OnceCell;
 use trace_format::columns::{Batch, Column, Values};
@@ -100,7 +101,7 @@ impl Names {
 
     /// A string of the recording as text.
     pub fn text(&self, id: u32) -> Option<String> {
-        self.strings.get(&id).map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+        self.strings.get(&id).map(|bytes| readable(bytes).into_owned())
     }
 
     /// Whether the call of this name launches GPU work.

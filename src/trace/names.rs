@@ -1,8 +1,23 @@
 //! Names and launch shapes of all open traces, interned once.
 
 use hashbrown::HashTable;
+use std::borrow::Cow;
 use std::hash::BuildHasher;
 use trace_format::tables::ShapeRow;
+
+/// A name as text: each byte that is not UTF-8 is written as `\xff`. The replacement character would make one name of
+/// all that differ in such bytes alone, and add up what belongs to several.
+pub fn readable(name: &[u8]) -> Cow<'_, str> {
+    if let Ok(text) = std::str::from_utf8(name) {
+        return Cow::Borrowed(text);
+    }
+    let mut text = String::with_capacity(name.len() + 8);
+    for chunk in name.utf8_chunks() {
+        text.push_str(chunk.valid());
+        chunk.invalid().iter().for_each(|byte| text.push_str(&format!("\\x{byte:02x}")));
+    }
+    Cow::Owned(text)
+}
 
 /// Byte strings by id. Id 0 is "not recorded" and reads as the empty string.
 pub struct Names {
@@ -47,9 +62,9 @@ impl Names {
         self.strings.get(id as usize).map_or(&[], |s| s)
     }
 
-    /// The name as text; bytes that are not UTF-8 become U+FFFD.
-    pub fn text(&self, id: u32) -> std::borrow::Cow<'_, str> {
-        String::from_utf8_lossy(self.get(id))
+    /// The name as text; see [`readable`] for bytes that are not UTF-8.
+    pub fn text(&self, id: u32) -> Cow<'_, str> {
+        readable(self.get(id))
     }
 
     /// One more than the largest id.
@@ -227,5 +242,19 @@ mod tests {
         }
         assert_eq!((shapes.len(), shapes.all().count()), (rows.len(), rows.len()));
         assert_eq!(shapes.get(rows.len() as u32), None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_not_utf8_stay_apart() {
+        assert_eq!(readable("gemm<é>".as_bytes()), "gemm<é>");
+        assert_eq!(readable(b"f\xff\xfe(\xc3\xa9)\xc3"), "f\\xff\\xfe(é)\\xc3");
+        let mut names = Names::default();
+        let [a, b] = [&b"f\x80"[..], b"f\x81"].map(|name| names.intern(name));
+        assert_ne!(names.text(a), names.text(b));
     }
 }

@@ -23,7 +23,7 @@ PER_BINS = 1024
 FACTOR = 4
 TABLES = {"compute": "kernel", "memcpy": "memcpy", "memset": "memset", "runtime": "api", "nvtx": "range", "overhead": "overhead"}
 HOSTILE = ["</script><script>window.__hacked=1</script>", '"><img src=x onerror="window.__hacked=1">', "=cmd()|'/c calc'!A1",
-           "two\nlines\ttab\x07bell", "x" * 65536, "'/*SCRIPT*/<!--META-->", "\u202egnp.exe", "not utf-8: \ufffd\ufffd"]
+           "two\nlines\ttab\x07bell", "x" * 65536, "'/*SCRIPT*/<!--META-->", "\u202egnp.exe", "not utf-8: \\xff\\xfe"]
 
 
 def varints(values):

@@ -6,6 +6,7 @@ mod common;
 #[path = "../common/sim.rs"]
 mod sim;
 
+mod damaged;
 mod format_polars;
 mod functions;
 mod no_panic;

@@ -3,6 +3,7 @@
 use super::super::operators::OPERATORS;
 use super::super::parse::{Invalid, Parsed};
 use super::items::{Item, ItemId, Items, Name};
+use crate::trace::names::readable;
 
 /// Nested constructs before the name is left mangled; see the limit of the correct parser.
 const MAX_DEPTH: u32 = 200;
@@ -276,7 +277,7 @@ impl Reader<'_> {
     fn source_name(&mut self) -> Parsed<String> {
         let length = self.decimal()?;
         let end = self.at.checked_add(length).filter(|&end| end <= self.input.len()).ok_or(Invalid)?;
-        let text = String::from_utf8_lossy(&self.input[self.at..end]).into_owned();
+        let text = readable(&self.input[self.at..end]).into_owned();
         self.at = end;
         Ok(text)
     }

@@ -16,7 +16,8 @@ pub fn microseconds(out: &mut Vec<u8>, ns: i64) {
     out.extend_from_slice(&[b'.', b'0' + (decimals / 100) as u8, PAIRS[pair], PAIRS[pair + 1]]);
 }
 
-/// A string in quotes. Bytes that are no UTF-8 become U+FFFD, for JSON knows nothing else.
+/// A string in quotes. Each byte that is not UTF-8 is written as the text `\xff`, as reports show it: JSON has
+/// no bytes, and one character for all of them would make one name of several.
 pub fn string(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'"');
     content(out, text);
@@ -27,8 +28,9 @@ pub fn string(out: &mut Vec<u8>, text: &[u8]) {
 pub fn content(out: &mut Vec<u8>, text: &[u8]) {
     for chunk in text.utf8_chunks() {
         escaped(out, chunk.valid().as_bytes());
-        if !chunk.invalid().is_empty() {
-            out.extend_from_slice("\u{fffd}".as_bytes());
+        for byte in chunk.invalid() {
+            // The backslash of the mark is escaped like any other.
+            out.extend_from_slice(format!("\\\\x{byte:02x}").as_bytes());
         }
     }
 }
@@ -128,8 +130,8 @@ mod tests {
     #[test]
     fn what_is_no_utf8_is_replaced_or_kept_in_hexadecimal() {
         let lone_surrogate = b"a\xed\xa0\xbdb";
-        assert_eq!(written(|out| string(out, b"\xff\"")), "\"\u{fffd}\\\"\"");
-        assert_eq!(written(|out| string(out, lone_surrogate)), "\"a\u{fffd}\u{fffd}\u{fffd}b\"");
+        assert_eq!(written(|out| string(out, b"\xff\"")), r#""\\xff\"""#);
+        assert_eq!(written(|out| string(out, lone_surrogate)), r#""a\\xed\\xa0\\xbdb""#);
         assert_eq!(written(|out| exact(out, lone_surrogate)), "{\"hex\":\"61eda0bd62\"}");
         assert_eq!(written(|out| exact(out, "é\n".as_bytes())), "\"é\\n\"");
     }

@@ -50,7 +50,7 @@ const KEEPS: &[Keeps] = &[
     Keeps {
         table: "string",
         columns: Columns::AllBut(&["id"]),
-        note: "bytes that are not UTF-8 become U+FFFD, which Python's sqlite3 could not read",
+        note: "bytes that are not UTF-8 become `\\xff`: Python's sqlite3 could not read them",
     },
     Keeps {
         table: "shape",

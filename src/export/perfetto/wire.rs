@@ -44,7 +44,7 @@ pub fn bytes(out: &mut Vec<u8>, field: u32, value: &[u8]) {
     out.extend_from_slice(value);
 }
 
-/// Appends a field of type `string`; what is no UTF-8 must have become U+FFFD before, for readers may refuse it.
+/// Appends a field of type `string`; what is not UTF-8 must have been marked before, because readers may refuse it.
 #[inline]
 pub fn string(out: &mut Vec<u8>, field: u32, value: &str) {
     bytes(out, field, value.as_bytes());

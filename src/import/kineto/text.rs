@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-/// The content of a string, escapes resolved. Bytes that are not UTF-8 stay as they are; a surrogate without its
-/// other half becomes U+FFFD, and an escape that JSON does not know stays as it is written.
+/// The content of a string, escapes resolved. Bytes that are not UTF-8 stay as they are, and so do an escape that JSON
+/// does not know and one of a surrogate without its other half: a character that stands for all of them would make one
+/// name of several.
 #[inline]
 pub fn unescape(raw: &[u8]) -> Cow<'_, [u8]> {
     match raw.iter().position(|&b| b == b'\\') {
@@ -34,11 +35,13 @@ fn resolve(raw: &[u8], first: usize) -> Vec<u8> {
             b'r' => text.push(b'\r'),
             b't' => text.push(b'\t'),
             b'u' => match unit(rest) {
-                Some((high, after)) => {
-                    let (c, after) = character(high, after);
-                    text.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
-                    rest = after;
-                }
+                Some((high, after)) => match character(high, after) {
+                    Some((c, after)) => {
+                        text.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+                        rest = after;
+                    }
+                    None => text.extend_from_slice(b"\\u"),
+                },
                 None => text.extend_from_slice(b"\\u"),
             },
             _ => text.extend_from_slice(&[b'\\', escape]),
@@ -54,16 +57,15 @@ fn unit(text: &[u8]) -> Option<(u16, &[u8])> {
     Some((value, rest))
 }
 
-/// The character that begins with this UTF-16 unit, which may need a second one from the text.
-fn character(first: u16, rest: &[u8]) -> (char, &[u8]) {
+/// The character that begins with this UTF-16 unit, which may need a second one from the text; `None` if it is half of
+/// one and the other half is missing.
+fn character(first: u16, rest: &[u8]) -> Option<(char, &[u8])> {
     if let Some(c) = char::from_u32(u32::from(first)) {
-        return (c, rest);
+        return Some((c, rest));
     }
-    let pair = rest.strip_prefix(b"\\u").and_then(unit).and_then(|(second, after)| {
-        let c = char::decode_utf16([first, second]).next()?.ok()?;
-        Some((c, after))
-    });
-    pair.unwrap_or((char::REPLACEMENT_CHARACTER, rest))
+    let (second, after) = unit(rest.strip_prefix(b"\\u")?)?;
+    let c = char::decode_utf16([first, second]).next()?.ok()?;
+    Some((c, after))
 }
 
 #[cfg(test)]
@@ -84,11 +86,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_escape_stays_or_becomes_the_replacement_character() {
-        assert_eq!(text(r"\ud83d"), "\u{fffd}");
-        assert_eq!(text(r"\ud83dx"), "\u{fffd}x");
-        assert_eq!(text(r"\ude00\u0041"), "\u{fffd}A");
-        assert_eq!(text(r"\ud83d\ud83d\ude00"), "\u{fffd}😀");
+    fn what_is_no_escape_stays() {
+        assert_eq!(text(r"\ud83d"), r"\ud83d");
+        assert_eq!(text(r"\ud83dx"), r"\ud83dx");
+        assert_eq!(text(r"\ude00\u0041"), r"\ude00A");
+        assert_eq!(text(r"\ud83d\ud83d\ude00"), r"\ud83d😀");
         assert_eq!(text(r"C:\Users"), r"C:\Users");
         assert_eq!(text(r"\u12"), r"\u12");
         assert_eq!(text(r"\u+123"), r"\u+123");

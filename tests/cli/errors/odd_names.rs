@@ -29,7 +29,7 @@ const ODD_NAMES: [(&[u8], &str); 8] = [
     (b"carriage\r\nreturn", "carriage\r\nreturn"),
     (b"a\ttab", "a\ttab"),
     (b"a|pipe", "a|pipe"),
-    (b"not utf-8: \xff\xfe", "not utf-8: \u{fffd}\u{fffd}"),
+    (b"not utf-8: \xff\xfe", r"not utf-8: \xff\xfe"),
     (b"\x1b[31mred\x07", "\u{1b}[31mred\u{7}"),
 ];
 
