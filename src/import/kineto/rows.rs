@@ -245,7 +245,8 @@ impl Converter<'_, '_> {
         let numbered = self.wanted.full && style != PYTHON;
         let args = if numbered { Args::all(tape, event.args) } else { Args::default() };
         let (name_id, range_id) = (self.event_name(event), args.external_id.unwrap_or(0) as u64);
-        self.push_range(name_id, self.thread_ids.id(event.tid), times, style, range_id);
+        let tid = self.thread_ids.id(event.tid);
+        self.push_range(name_id, tid, times, style, range_id);
     }
 
     /// A range of any kind.
