@@ -243,11 +243,6 @@ mod tests {
         assert_eq!((shapes.len(), shapes.all().count()), (rows.len(), rows.len()));
         assert_eq!(shapes.get(rows.len() as u32), None);
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
 
     #[test]
     fn names_that_are_not_utf8_stay_apart() {

@@ -105,7 +105,7 @@ pub fn write(
                 let shape = columns.shape_id.get(i).unwrap_or(0);
                 wire::unsigned(out, stage::KERNEL, kernel_iid(shape));
                 if let Some(row) = events.context.frames.shapes.get(shape) {
-                    wire::message(out, stage::LAUNCH, |out| launch(out, row));
+                    wire::message(out, stage::LAUNCH, |out| launch(out, &row));
                 }
             }
         });
