@@ -188,7 +188,7 @@ impl Row<'_> {
             b"GB" => 9,
             _ => return None,
         };
-        scaled(&*units::plain_number(cell, self.table.separator)?, scale)
+        scaled(&units::plain_number(cell, self.table.separator)?, scale)
     }
 
     fn first_time(&self, columns: &[&str]) -> Option<u64> {

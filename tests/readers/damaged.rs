@@ -79,7 +79,7 @@ type Case = (&'static str, &'static [(&'static str, i64, i64)]);
 const SUMMARY: &[(&str, i64, i64)] =
     &[("scale(float*, int)", 3, 3_000_000), ("[CUDA memcpy HtoD]", 2, 1_000_000), ("cudaMalloc", 1, 8_000_000)];
 const TRACE: &[(&str, i64, i64)] = &[("scale(float*, int)", 2, 2_000_000), ("[CUDA memcpy HtoD]", 1, 400_000)];
-const STATS: &[(&str, i64, i64)] = &[("scale", 3, 3_000_000), ("shift", 2, 1_000_000)];
+const STATS: &[(&str, i64, i64)] = &[("scale(float *, int)", 3, 3_000_000), ("shift(float *, int)", 2, 1_000_000)];
 const KERNELS: &[(&str, i64, i64)] = &[("k0", 1, 10_000), ("k2", 1, 10_000), ("k3", 1, 10_000), ("k4", 1, 10_000)];
 
 #[test]

@@ -56,7 +56,8 @@ pub fn search(text: &[u8], from: usize, is_all: bool) -> Next {
         }
     }
     match is_all {
-        true => end_of_list(text, from),
+        // From the item on: what was searched for events before may hold the end.
+        true => end_of_list(text),
         false => Next::More(text.len()),
     }
 }
@@ -101,8 +102,8 @@ fn verdict(text: &[u8], is_all: bool) -> Verdict {
 
 /// The bracket that ends the list when no event follows any more: behind a brace, and before the end of the document or
 /// another field of it.
-fn end_of_list(text: &[u8], from: usize) -> Next {
-    let mut at = from;
+fn end_of_list(text: &[u8]) -> Next {
+    let mut at = 1;
     while let Some(close) = text[at..].iter().position(|&byte| byte == b']').map(|found| at + found) {
         at = close + 1;
         let rest = text[at..].trim_ascii_start();
