@@ -22,7 +22,7 @@ pub(super) enum Item {
     /// `inner const `.
     Qualified {
         inner: ItemId,
-        words: String,
+        word: &'static str,
     },
     /// `inner*` or `inner&`.
     Indirect {
@@ -39,11 +39,11 @@ pub(super) enum Item {
     },
     Array {
         element: ItemId,
-        dimension: String,
+        dimension: Option<ItemId>,
     },
     /// A pack: nothing of it is printed.
     Pack,
-    /// `kind=value`; only builtin types show the value.
+    /// `kind=value`; only builtin types and unscoped enumerations show the value.
     Literal {
         kind: ItemId,
         value: Option<String>,

@@ -8,6 +8,8 @@
 mod items;
 mod print;
 mod read;
+#[cfg(test)]
+mod tests;
 mod types;
 
 use self::read::Reader;

@@ -106,11 +106,11 @@ impl<'a> Printer<'a> {
                 let inner = self.closed(|p| p.list(inner))?;
                 format!("{word}({inner})")
             }
-            Item::Qualified { inner, words } => {
+            Item::Qualified { inner, word } => {
                 if let Some(text) = self.function_declarator(id) {
                     return text;
                 }
-                format!("{} {words}", self.closed(|p| p.item(*inner))?)
+                format!("{} {word}", self.closed(|p| p.item(*inner))?)
             }
             Item::Indirect { inner, symbol } => {
                 if let Some(text) = self.function_declarator(id) {
@@ -127,7 +127,9 @@ impl<'a> Printer<'a> {
             }
             Item::Function { types } => self.function(types, "")?,
             Item::Array { element, dimension } => {
-                format!("{}[{dimension}]", self.closed(|p| p.item(*element))?)
+                let element = self.closed(|p| p.item(*element))?;
+                let size = dimension.map_or(Some(String::new()), |size| self.closed(|p| p.item(size)))?;
+                format!("{element}[{size}]")
             }
             Item::Pack => match self.take_signature() {
                 Some(types) => self.with_signature(String::new(), types, false)?,
@@ -166,9 +168,9 @@ impl<'a> Printer<'a> {
                     steps.push((None, *symbol));
                     at = *inner;
                 }
-                Item::Qualified { inner, words } => {
+                Item::Qualified { inner, word } => {
                     trailer.push(' ');
-                    trailer.push_str(words);
+                    trailer.push_str(word);
                     at = *inner;
                 }
                 Item::MemberPointer { class, member } => {

@@ -56,7 +56,8 @@ impl Reader<'_> {
             self.expect(b"E")?;
             return Ok(inner);
         }
-        let builtin = builtin_name(self.peek()).is_some();
+        // Values of enumerations are shown where their name is spelled out and in no scope: `E=1`, but `ns::E`.
+        let shows_value = builtin_name(self.peek()).is_some() || self.peek().is_ascii_digit();
         let kind = self.parse_type()?;
         let start = self.at;
         while !matches!(self.peek(), b'E' | 0) {
@@ -64,7 +65,7 @@ impl Reader<'_> {
         }
         let value = String::from_utf8_lossy(&self.input[start..self.at]).replace('n', "-");
         self.expect(b"E")?;
-        Ok(self.items.add(Item::Literal { kind, value: builtin.then_some(value) }))
+        Ok(self.items.add(Item::Literal { kind, value: shows_value.then_some(value) }))
     }
 
     fn expression(&mut self) -> Parsed<ItemId> {
@@ -86,6 +87,10 @@ impl Reader<'_> {
         if self.eat(b"st") {
             self.parse_type()?;
             return Ok(self.items.add(Item::Wrapped { word: "__sizeof__".to_owned(), inner: Vec::new() }));
+        }
+        if self.eat(b"sz") {
+            let inner = vec![self.expression()?];
+            return Ok(self.items.add(Item::Wrapped { word: "__operator_sizeof_expression__".to_owned(), inner }));
         }
         let code = [self.peek(), self.peek_at(1)];
         let &(_, _, operands) = OPERATORS.iter().find(|(known, ..)| **known == code).ok_or(Invalid)?;
@@ -119,15 +124,16 @@ impl Reader<'_> {
         }
         let id = match code {
             b'r' | b'V' | b'K' => {
-                let mut words = String::new();
+                let mut first = None;
                 for (code, word) in [(b'r', "restrict "), (b'V', "volatile "), (b'K', "const ")] {
                     if self.peek() == code {
                         self.at += 1;
-                        words.push_str(word);
+                        // Of several qualifiers of one type it prints the first.
+                        first = first.or(Some(word));
                     }
                 }
                 let inner = self.parse_type()?;
-                self.items.add(Item::Qualified { inner, words })
+                self.items.add(Item::Qualified { inner, word: first.unwrap_or_default() })
             }
             b'P' | b'R' | b'O' => {
                 self.at += 1;
@@ -143,11 +149,7 @@ impl Reader<'_> {
             }
             b'A' => {
                 self.at += 1;
-                let start = self.at;
-                while self.peek().is_ascii_digit() {
-                    self.at += 1;
-                }
-                let dimension = String::from_utf8_lossy(&self.input[start..self.at]).into_owned();
+                let dimension = self.dimension()?;
                 self.expect(b"_")?;
                 let element = self.parse_type()?;
                 self.items.add(Item::Array { element, dimension })
@@ -185,6 +187,19 @@ impl Reader<'_> {
         };
         self.substitutions.push(id);
         Ok(id)
+    }
+
+    /// Reads the size of an array: a number, an expression, or nothing.
+    fn dimension(&mut self) -> Parsed<Option<ItemId>> {
+        let start = self.at;
+        while self.peek().is_ascii_digit() {
+            self.at += 1;
+        }
+        if self.at > start {
+            let digits = String::from_utf8_lossy(&self.input[start..self.at]).into_owned();
+            return Ok(Some(self.text(&digits)));
+        }
+        if self.peek() == b'_' { Ok(None) } else { self.expression().map(Some) }
     }
 
     pub(super) fn template_param(&mut self) -> Parsed<ItemId> {
