@@ -1453,3 +1453,27 @@ pub static DRIVER: &[&str] = &[
     "cuda875",
     "cuda876",
 ];
+
+/// Names that functions of the runtime API had before CUDA 13.0, where they were others: by callback id.
+#[rustfmt::skip]
+pub static RUNTIME_BEFORE_13: &[(u32, &str)] = &[
+    (393, "cudaSignalExternalSemaphoresAsync_v2_v11020"),
+    (394, "cudaSignalExternalSemaphoresAsync_v2_ptsz_v11020"),
+    (395, "cudaWaitExternalSemaphoresAsync_v2_v11020"),
+    (396, "cudaWaitExternalSemaphoresAsync_v2_ptsz_v11020"),
+    (440, "cudaGetDeviceProperties_v2_v12000"),
+    (448, "cudaMemAdvise_v2_v12020"),
+    (449, "cudaMemPrefetchAsync_v2_v12020"),
+    (450, "cudaMemPrefetchAsync_v2_ptsz_v12020"),
+    (455, "cudaGraphGetEdges_v2_v12030"),
+    (456, "cudaGraphNodeGetDependencies_v2_v12030"),
+    (457, "cudaGraphNodeGetDependentNodes_v2_v12030"),
+    (458, "cudaGraphAddDependencies_v2_v12030"),
+    (459, "cudaGraphRemoveDependencies_v2_v12030"),
+    (460, "cudaGraphAddNode_v2_v12030"),
+    (461, "cudaStreamGetCaptureInfo_v3_v12030"),
+    (462, "cudaStreamGetCaptureInfo_v3_ptsz_v12030"),
+    (463, "cudaStreamUpdateCaptureDependencies_v2_v12030"),
+    (464, "cudaStreamUpdateCaptureDependencies_v2_ptsz_v12030"),
+    (486, "cudaEventElapsedTime_v2_v12080"),
+];

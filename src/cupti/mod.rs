@@ -6,6 +6,7 @@ pub mod codes;
 pub mod columns;
 pub mod environment;
 pub mod operation;
+pub mod unified;
 
 /// Domain of the runtime API, as in `api.domain`.
 pub const RUNTIME: u32 = 0;
@@ -23,6 +24,15 @@ pub fn api_name(domain: u32, cbid: u32) -> Option<&'static str> {
     table.get(cbid as usize).copied().filter(|name| !name.is_empty())
 }
 
+/// As [`api_name`], for a recording made with a CUDA older than 13.0, which renamed some functions.
+pub fn api_name_before_13(domain: u32, cbid: u32) -> Option<&'static str> {
+    let old = cbid::RUNTIME_BEFORE_13.binary_search_by_key(&cbid, |&(id, _)| id).ok();
+    match old.filter(|_| domain == RUNTIME) {
+        Some(at) => Some(cbid::RUNTIME_BEFORE_13[at].1),
+        None => api_name(domain, cbid),
+    }
+}
+
 /// The name that programs call: without the version of the entry point and without the per-thread stream variant.
 ///
 /// Runtime names end in the toolkit version (`cudaStreamGetCaptureInfo_v2_ptsz_v11030`), and a `_v2` before that
@@ -38,6 +48,11 @@ pub fn strip_version(name: &str) -> &str {
     }
     let stem = without_number(stem, 1).unwrap_or(stem);
     without_variant(stem)
+}
+
+/// `name` without the `_v2` that tells a function from an older one of the same purpose.
+pub fn strip_function_version(name: &str) -> &str {
+    without_number(name, 1).unwrap_or(name)
 }
 
 /// `name` without a trailing `_v` and at least `digits` digits.
@@ -67,6 +82,11 @@ mod tests {
         assert_eq!(api_name(RUNTIME, 0), None);
         assert_eq!(api_name(RUNTIME, 99_999), None);
         assert_eq!(api_name(2, 31), None);
+        assert_eq!(api_name(RUNTIME, 440), Some("cudaGetDeviceProperties_v12000"));
+        assert_eq!(api_name_before_13(RUNTIME, 440), Some("cudaGetDeviceProperties_v2_v12000"));
+        assert_eq!(api_name_before_13(RUNTIME, 470), Some("cudaLibraryLoadData_v12060"));
+        assert_eq!(api_name_before_13(DRIVER, 440), api_name(DRIVER, 440));
+        assert!(cbid::RUNTIME_BEFORE_13.is_sorted_by_key(|&(id, _)| id));
     }
 
     #[test]
@@ -89,5 +109,7 @@ mod tests {
         ] {
             assert_eq!(strip_version(raw), stripped, "{raw}");
         }
+        assert_eq!(strip_function_version("cudaStreamGetCaptureInfo_v2"), "cudaStreamGetCaptureInfo");
+        assert_eq!(strip_function_version("cudaMemcpy2D"), "cudaMemcpy2D");
     }
 }

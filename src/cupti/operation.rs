@@ -14,6 +14,7 @@ pub fn graph_name(graph: u32) -> String {
 /// A copy, by `CUpti_ActivityMemcpyKind`, in nvprof's words; 11 to 13 are migrations as nsys records them.
 pub fn memcpy_name(kind: u32) -> &'static str {
     match kind {
+        0 => "[CUDA memcpy Unknown]",
         1 => "[CUDA memcpy HtoD]",
         2 => "[CUDA memcpy DtoH]",
         3 => "[CUDA memcpy HtoA]",
@@ -43,6 +44,9 @@ pub fn openmp_name(kind: u32) -> &'static str {
         _ => "omp_unknown",
     }
 }
+
+/// The last `CUpti_ActivityMemoryKind` that nvprof 11.8 has a word for.
+pub const LAST_NAMED_BY_NVPROF: u32 = 5;
 
 /// `CUpti_ActivityMemoryKind` in words.
 pub fn memory_kind(kind: u32) -> &'static str {

@@ -42,6 +42,10 @@ struct Numbers {
 impl Numbers {
     fn new() -> Numbers {
         let (mut exact, mut stripped) = (HashMap::new(), HashMap::new());
+        for &(number, name) in cbid::RUNTIME_BEFORE_13 {
+            exact.insert(name, (cupti::RUNTIME, number));
+            stripped.entry(cupti::strip_version(name)).or_insert((cupti::RUNTIME, number));
+        }
         for (domain, names) in [(cupti::RUNTIME, cbid::RUNTIME), (cupti::DRIVER, cbid::DRIVER)] {
             for (&name, number) in names.iter().zip(0u32..).filter(|(name, _)| !name.is_empty()) {
                 exact.insert(name, (domain, number));
@@ -59,8 +63,9 @@ impl Numbers {
     /// Domain and number of a call; number 0, CUPTI's "invalid", if there is none.
     fn find(&self, domain: u32, number: u32, name: &str) -> (u32, u32) {
         let stem = cupti::strip_version(name);
-        let listed = cupti::api_name(domain, number);
-        if number != 0 && (name.is_empty() || listed.is_some_and(|listed| cupti::strip_version(listed) == stem)) {
+        let listed = [cupti::api_name(domain, number), cupti::api_name_before_13(domain, number)];
+        let is_listed = || listed.into_iter().flatten().any(|listed| cupti::strip_version(listed) == stem);
+        if number != 0 && (name.is_empty() || is_listed()) {
             return (domain, number);
         }
         let by_name = self.exact.get(name).or_else(|| self.stripped.get(stem));
@@ -82,6 +87,9 @@ mod tests {
             (1, 0, "cuMemAlloc_v2", (1, 243)),
             // The list has this name too, from before CUDA 3.2.
             (1, 0, "cuMemAlloc", (1, 29)),
+            // A name from before CUDA 13.0.
+            (0, 440, "cudaGetDeviceProperties_v2_v12000", (0, 440)),
+            (0, 0, "cudaGetDeviceProperties_v2", (0, 440)),
             (0, 211, "", (0, 211)),
             (0, 211, "cudaLaunchKernel", (0, 211)),
             // Numbers of another list.

@@ -5,6 +5,9 @@ use crate::cupti;
 use hashbrown::HashMap;
 use trace_format::tables::ApiRow;
 
+/// What nvprof calls callback 0.
+const INVALID: &[u8] = b"INVALID";
+
 /// Reads the calls of both APIs.
 pub(super) fn read(r: &mut Reader) {
     let mut unknown = 0u64;
@@ -26,8 +29,10 @@ pub(super) fn read(r: &mut Reader) {
                 _ => r.process(pid),
             };
             last = Some((pid, process));
-            let name_id = *names.entry(cbid).or_insert_with(|| match cupti::api_name(domain, cbid) {
+            let name_id = *names.entry(cbid).or_insert_with(|| match cupti::api_name_before_13(domain, cbid) {
+                // nvprof ended before CUDA 13.
                 Some(name) => r.sink.name(name.as_bytes()),
+                None if cbid == 0 => r.sink.name(INVALID),
                 None => {
                     unknown += 1;
                     let domain = if domain == cupti::RUNTIME { "runtime" } else { "driver" };

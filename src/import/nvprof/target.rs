@@ -50,7 +50,7 @@ pub(super) fn version(r: &mut Reader) -> Option<i64> {
     found
 }
 
-/// The pid of the recorded process: the one that has a name, else that of the first API call.
+/// The pid of the recorded process: the one that has a name, else that of the first record that names one.
 pub(super) fn main_process(r: &mut Reader) -> Option<u32> {
     let mut pid = None;
     if let Some(mut scan) = r.scan("CUPTI_ACTIVITY_KIND_NAME") {
@@ -63,9 +63,12 @@ pub(super) fn main_process(r: &mut Reader) -> Option<u32> {
             true
         });
     }
-    ["CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_DRIVER"].into_iter().fold(pid, |pid, table| {
+    // Any record that names a process will do: records of the GPU name none.
+    let others = ["RUNTIME", "DRIVER", "UNIFIED_MEMORY_COUNTER"].map(|kind| (kind, "processId"));
+    let openacc = ["OPENACC_DATA", "OPENACC_LAUNCH", "OPENACC_OTHER", "OPENMP"].map(|kind| (kind, "cuProcessId"));
+    others.into_iter().chain(openacc).fold(pid, |pid, (kind, column)| {
         let first = || {
-            let sql = format!("SELECT processId FROM \"{table}\" LIMIT 1");
+            let sql = format!("SELECT {column} FROM CUPTI_ACTIVITY_KIND_{kind} LIMIT 1");
             let first = r.db.query_row(&sql, [], |row| row.get::<_, i64>(0));
             first.ok().map(|pid| pid as u32).filter(|&pid| pid != 0)
         };
