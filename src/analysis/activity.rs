@@ -41,12 +41,14 @@ pub enum What {
         value: i64,
         /// Virtual address.
         address: u64,
-        /// Source device; `None`: the CPU.
+        /// Source device, `None`: the CPU. Of thrashing it is a mask: the devices that take part, bit by bit.
         src_device: Option<u32>,
         /// Destination device; `None`: the CPU.
         dst_device: Option<u32>,
         /// Instruction of a CPU page fault.
         pc: Option<u64>,
+        /// CUPTI's flags. Of thrashing and throttling the lowest says that it is the CPU that takes part.
+        flags: u32,
     },
 }
 

@@ -80,7 +80,7 @@ impl ByText {
     fn into_parts(self) -> Vec<(Place, Summary)> {
         let mut parts: HashMap<Place, Summary> = HashMap::new();
         for ((place, name), stats) in self.rows {
-            parts.entry(place).or_default().rows.push(SummaryRow { name, stats });
+            parts.entry(place).or_default().rows.push(SummaryRow::new(name, stats));
         }
         let mut parts: Vec<_> = parts.into_iter().collect();
         parts.sort_unstable_by_key(|(place, _)| *place);
@@ -185,10 +185,22 @@ pub fn api_by_process(
 ) -> Result<(Vec<(Place, Summary)>, u64)> {
     let split = Split { process: by_process, ..Split::default() };
     let mut all = ByText::new();
-    let calls = totals(labels.frames(), &tables::API, Some("name_id"), split, wanted, filter)?;
-    all.add(calls, |place| place, |name| labels.api(name).to_owned());
-    let invalid = all.invalid;
-    Ok((all.into_parts(), invalid))
+    let mut calls = totals(labels.frames(), &tables::API, Some("name_id"), split, wanted, filter)?;
+    if !labels.as_nvprof() {
+        all.add(calls, |place| place, |name| labels.api(name).to_owned());
+        let invalid = all.invalid;
+        return Ok((all.into_parts(), invalid));
+    }
+    // nvprof has a row for each entry point: `cuLaunchKernel` and its per-thread variant are two of one name.
+    let mut parts: HashMap<Place, Summary> = HashMap::new();
+    for group in calls.groups.drain(..) {
+        let row = SummaryRow::new(labels.api(group.key), group.stats);
+        parts.entry(group.place).or_default().rows.push(row);
+    }
+    let mut parts: Vec<_> = parts.into_iter().collect();
+    parts.sort_unstable_by_key(|(place, _)| *place);
+    parts.iter_mut().for_each(|(_, summary)| summary.sort());
+    Ok((parts, calls.invalid))
 }
 
 /// OpenMP regions summed by kind, nested ones included, as nvprof sums them.

@@ -169,9 +169,16 @@ impl<'a> Labels<'a> {
         self.demangle(name)
     }
 
+    /// Whether everything is to be as nvprof had it, mistakes and omissions included.
+    pub fn as_nvprof(&self) -> bool {
+        self.demangling == Demangling::Nvprof
+    }
+
     /// The API call's name without its version suffix.
     pub fn api(&self, name: u32) -> &str {
-        cupti::strip_version(self.text(name))
+        let name = cupti::strip_version(self.text(name));
+        // For nvprof the `_v2` of a function of the runtime was a version too.
+        if self.as_nvprof() { cupti::strip_function_version(name) } else { name }
     }
 
     /// The thread's name; empty if the trace does not say.

@@ -1,6 +1,7 @@
 //! Single activities in the one total order: start, end, process, device, stream, correlation, graph node, name.
 
 use super::activity::{ApiCall, GpuActivity, OpenaccRegion, What};
+use crate::cupti::unified::{THRASHING, devices_of_mask};
 use crate::error::Result;
 use crate::trace::batch::Batch;
 use crate::trace::frames::Frames;
@@ -133,19 +134,31 @@ pub fn whole_graphs(frames: &Frames, filter: &Filter) -> Result<Vec<GpuActivity>
 /// # Errors
 /// A part of a file that cannot be read.
 pub fn uvm_events(frames: &Frames, filter: &Filter) -> Result<Vec<GpuActivity>> {
-    let columns =
-        ["start_ns", "duration_ns", "kind", "value", "address", "src_device", "dst_device", "stream", "pc"];
+    let columns = [
+        "start_ns",
+        "duration_ns",
+        "kind",
+        "value",
+        "address",
+        "src_device",
+        "dst_device",
+        "stream",
+        "pc",
+        "flags",
+    ];
     collect(frames, &tables::UVM, &columns, filter, |batch, out| {
         let (start, duration, value) = (batch.i64("start_ns"), batch.i64("duration_ns"), batch.i64("value"));
         let (kind, src, dst, stream) =
             (batch.u32("kind"), batch.u32("src_device"), batch.u32("dst_device"), batch.u32("stream"));
-        let (address, pc) = (batch.u64("address"), batch.u64("pc"));
+        let (address, pc, flags) = (batch.u64("address"), batch.u64("pc"), batch.u32("flags"));
         batch.for_each_row(|i| {
+            let thrashing = kind.get(i) == Some(THRASHING);
+            let first = if thrashing { devices_of_mask(src.get(i)).next() } else { dst.get(i).or(src.get(i)) };
             out.push(GpuActivity {
                 start_ns: start.get(i).unwrap_or(0).saturating_add(batch.offset_ns),
                 duration_ns: duration.get(i),
                 process: batch.process,
-                device: dst.get(i).or(src.get(i)).unwrap_or(0),
+                device: first.unwrap_or(0),
                 context: 0,
                 stream: stream.get(i).unwrap_or(0),
                 correlation: 0,
@@ -157,10 +170,21 @@ pub fn uvm_events(frames: &Frames, filter: &Filter) -> Result<Vec<GpuActivity>> 
                     src_device: src.get(i),
                     dst_device: dst.get(i),
                     pc: pc.get(i),
+                    flags: flags.get(i).unwrap_or(0),
                 },
             });
         });
     })
+}
+
+/// Unified memory events in order.
+///
+/// # Errors
+/// A part of a file that cannot be read.
+pub fn uvm_in_order(frames: &Frames, filter: &Filter) -> Result<Vec<GpuActivity>> {
+    let mut events = uvm_events(frames, filter)?;
+    sort_gpu(&mut events);
+    Ok(events)
 }
 
 fn sort_gpu(rows: &mut [GpuActivity]) {

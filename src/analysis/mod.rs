@@ -10,6 +10,7 @@ pub mod grouping;
 pub mod labels;
 pub mod launches;
 pub mod listing;
+pub mod markers;
 pub mod nvtx_sections;
 pub mod openacc;
 pub mod partial;

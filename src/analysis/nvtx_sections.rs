@@ -1,8 +1,9 @@
-//! What ran inside NVTX ranges: per thread, domain and range name, the API calls made there and the GPU work that
-//! those calls launched.
+//! What ran inside NVTX ranges: per thread, domain and range name, the GPU work that calls made there launched, and
+//! those calls.
 
 use super::activity::{GpuActivity, What};
 use super::labels::Labels;
+use super::ranges::closed_later;
 use super::stats::{Stats, Wanted};
 use super::summary::{Summary, SummaryRow};
 use super::{launches, listing};
@@ -29,7 +30,7 @@ pub struct RangeSection {
     pub range: SummaryRow,
     /// GPU work launched inside.
     pub gpu: Summary,
-    /// API calls made inside.
+    /// API calls made inside that launched such work; nvprof counts no others.
     pub api: Summary,
 }
 
@@ -52,6 +53,8 @@ pub struct Sections {
     pub found: usize,
     /// The sections; none if there are more than were asked for.
     pub sections: Vec<RangeSection>,
+    /// Ranges that were never closed, or closed before they began. They are in no section.
+    pub unclosed: u64,
 }
 
 /// At most `most` sections, one per thread, domain and name, in that order; if there are more, only their number, and
@@ -68,21 +71,25 @@ pub fn sections(labels: &Labels, filter: &Filter, most: usize) -> Result<Section
     if frames.rows(&tables::RANGE) == 0 {
         return Ok(Sections::default());
     }
-    let columns = ["start_ns", "end_ns", "style", "domain_id", "name_id", "tid"];
-    let ranges: BTreeMap<Key, Ranges> = frames.fold(
+    let columns = ["start_ns", "end_ns", "style", "range_id", "domain_id", "name_id", "tid"];
+    let closed_later = closed_later(frames, filter)?;
+    let (ranges, unclosed): (BTreeMap<Key, Ranges>, u64) = frames.fold(
         &tables::RANGE,
         &columns,
         filter,
-        BTreeMap::new,
-        |found: &mut BTreeMap<Key, Ranges>, batch| {
+        Default::default,
+        |(found, unclosed): &mut (BTreeMap<Key, Ranges>, u64), batch| {
             let (start, end) = (batch.i64("start_ns"), batch.i64("end_ns"));
             let (style, domain) = (batch.u32("style"), batch.u32("domain_id"));
-            let (name, tid) = (batch.u32("name_id"), batch.u32("tid"));
+            let (name, tid, id) = (batch.u32("name_id"), batch.u32("tid"), batch.u64("range_id"));
             batch.for_each_row(|i| {
-                let (Some(from), Some(to), Some(style @ (0 | 1))) = (start.get(i), end.get(i), style.get(i)) else {
+                let (Some(from), Some(style @ (0 | 1))) = (start.get(i), style.get(i)) else { return };
+                let closed = end.get(i).and_then(|to| Some((to, valid_duration(from, to)?)));
+                let Some((to, duration)) = closed else {
+                    let key = (batch.process, id.get(i).unwrap_or(0));
+                    *unclosed += u64::from(end.get(i).is_some() || !closed_later.contains(&key));
                     return;
                 };
-                let Some(duration) = valid_duration(from, to) else { return };
                 let key =
                     (batch.process, tid.get(i).unwrap_or(0), domain.get(i).unwrap_or(0), name.get(i).unwrap_or(0));
                 let ranges = found.entry(key).or_default();
@@ -92,7 +99,8 @@ pub fn sections(labels: &Labels, filter: &Filter, most: usize) -> Result<Section
                 ranges.any_thread |= style == 1;
             });
         },
-        |all, other| {
+        |(all, unclosed), (other, more)| {
+            *unclosed += more;
             for (key, mut ranges) in other {
                 let mine = all.entry(key).or_default();
                 mine.stats.merge(ranges.stats);
@@ -103,7 +111,7 @@ pub fn sections(labels: &Labels, filter: &Filter, most: usize) -> Result<Section
     )?;
     // Where work was chosen, only sections that hold some of it count, and that shows after they are made.
     if ranges.is_empty() || (ranges.len() > most && !filter.chooses_work()) {
-        return Ok(Sections { found: ranges.len(), sections: Vec::new() });
+        return Ok(Sections { found: ranges.len(), sections: Vec::new(), unclosed });
     }
     let calls = listing::api_calls(frames, filter)?;
     let activities = listing::gpu_activities(frames, filter, false)?;
@@ -125,6 +133,9 @@ pub fn sections(labels: &Labels, filter: &Filter, most: usize) -> Result<Section
                 if call.process != process || !(ranges.any_thread || call.tid == tid) {
                     continue;
                 }
+                if !launched.contains_key(&(process, call.correlation)) {
+                    continue;
+                }
                 api.add(labels.api(call.name), call.duration_ns);
                 if !seen.insert(call.correlation) {
                     continue;
@@ -139,21 +150,23 @@ pub fn sections(labels: &Labels, filter: &Filter, most: usize) -> Result<Section
             tid,
             thread: threads.get(&(process, tid)).map_or(String::new(), |&id| labels.text(id).to_owned()),
             domain: labels.text(domain).to_owned(),
-            range: SummaryRow { name: labels.text(name).to_owned(), stats: ranges.stats },
+            range: SummaryRow::new(labels.text(name), ranges.stats),
             gpu: gpu.into_summary(),
             api: api.into_summary(),
         });
     }
     // Ranges have no kernel, device or stream to be chosen by: those count in which something was chosen.
     out.retain(|s| !filter.chooses_work() || !s.gpu.rows.is_empty() || !s.api.rows.is_empty());
+    // The domain without a name comes last.
     out.sort_by(|a, b| {
-        (a.process, a.tid, &a.domain, &a.range.name).cmp(&(b.process, b.tid, &b.domain, &b.range.name))
+        let key = |s: &RangeSection| (s.process, s.tid, s.domain.is_empty());
+        key(a).cmp(&key(b)).then_with(|| (&a.domain, &a.range.name).cmp(&(&b.domain, &b.range.name)))
     });
     let found = out.len();
     if found > most {
         out.clear();
     }
-    Ok(Sections { found, sections: out })
+    Ok(Sections { found, sections: out, unclosed })
 }
 
 fn activity_name<'a>(labels: &'a Labels, what: &What) -> &'a str {
@@ -177,7 +190,7 @@ impl<'a> ByName<'a> {
     }
 
     fn into_summary(self) -> Summary {
-        let rows = self.0.into_iter().map(|(name, stats)| SummaryRow { name: name.to_owned(), stats }).collect();
+        let rows = self.0.into_iter().map(|(name, stats)| SummaryRow::new(name, stats)).collect();
         let mut summary = Summary { rows, invalid: self.1 };
         summary.sort();
         summary

@@ -100,6 +100,35 @@ pub fn ranges(frames: &Frames, filter: &Filter) -> Result<Vec<Range>> {
     Ok(all)
 }
 
+/// Ids, by process, of ranges that were written while they were open and again when they were closed. Open ones are
+/// few, so their ids are looked for among all.
+///
+/// # Errors
+/// A part of a file that cannot be read.
+pub fn closed_later(frames: &Frames, filter: &Filter) -> Result<HashSet<(u32, u64)>> {
+    let ids = |is_open: bool, wanted: Option<&HashSet<(u32, u64)>>| {
+        frames.fold(
+            &tables::RANGE,
+            &["end_ns", "range_id"],
+            filter,
+            HashSet::new,
+            |found: &mut HashSet<(u32, u64)>, batch| {
+                let (end, id) = (batch.i64("end_ns"), batch.u64("range_id"));
+                batch.for_each_row(|i| {
+                    let key = (batch.process, id.get(i).unwrap_or(0));
+                    let matches = key.1 != 0 && end.get(i).is_none() == is_open;
+                    if matches && wanted.is_none_or(|wanted| wanted.contains(&key)) {
+                        found.insert(key);
+                    }
+                });
+            },
+            |a, b| a.extend(b),
+        )
+    };
+    let open = ids(true, None)?;
+    if open.is_empty() { Ok(open) } else { ids(false, Some(&open)) }
+}
+
 /// Where a range stands among those of its thread. Start/end ranges stand alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Nesting {

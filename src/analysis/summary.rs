@@ -9,6 +9,20 @@ pub struct SummaryRow {
     pub name: String,
     /// Count, total, extremes.
     pub stats: Stats,
+    /// The mean that another tool printed. Its total is rounded, so the mean cannot be computed again.
+    pub printed_mean_ns: Option<u64>,
+}
+
+impl SummaryRow {
+    /// The row of `name`.
+    pub fn new(name: impl Into<String>, stats: Stats) -> SummaryRow {
+        SummaryRow { name: name.into(), stats, printed_mean_ns: None }
+    }
+
+    /// The mean as it was printed, else whole nanoseconds, rounded down.
+    pub fn mean_ns(&self) -> u128 {
+        self.printed_mean_ns.map_or_else(|| self.stats.floor_mean_ns(), u128::from)
+    }
 }
 
 /// One block of a summary, its rows by falling total; rows of equal total by name, so that the order never depends
@@ -67,7 +81,7 @@ impl Order {
         let key = |row: &SummaryRow| match self.sort {
             SortKey::Time | SortKey::Name => row.stats.total_ns,
             SortKey::Calls => u128::from(row.stats.count),
-            SortKey::Avg => row.stats.floor_mean_ns(),
+            SortKey::Avg => row.mean_ns(),
             SortKey::Min => row.stats.min_ns as u128,
             SortKey::Max => row.stats.max_ns as u128,
         };

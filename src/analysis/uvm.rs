@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::activity::{GpuActivity, What};
+use crate::cupti::unified::{THRASHING, THROTTLING, devices_of_mask, is_of_cpu};
 
 /// What a row of the section counts, in the order in which the rows stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -11,18 +12,20 @@ pub enum UvmEvent {
     HostToDevice,
     /// Pages that moved to the host.
     DeviceToHost,
-    /// Pages that moved to this device from another.
-    DeviceToDevice,
     /// Groups of page faults on the device.
     GpuFaultGroups,
-    /// Pages that moved back and forth.
-    Thrashes,
     /// Times the device was made to wait so that pages stay.
     Throttles,
+    /// Pages that moved back and forth.
+    Thrashes,
     /// Pages of this device that another processor mapped.
     RemoteMapFromDevice,
     /// Pages of another processor that this device mapped.
     RemoteMapToDevice,
+    /// Pages that moved to another device.
+    FromDevice,
+    /// Pages that moved to this device from another.
+    ToDevice,
 }
 
 impl UvmEvent {
@@ -99,23 +102,28 @@ impl UvmProfile {
         *self == UvmProfile::default()
     }
 
+    /// The part of it that is about one device. What is the CPU's is in none.
+    pub fn of_device(&self, process: u32, device: u32) -> UvmProfile {
+        let place = (process, device);
+        let events = self.devices.get(&place).map(|events| (place, events.clone()));
+        UvmProfile { devices: events.into_iter().collect(), ..UvmProfile::default() }
+    }
+
     fn add(&mut self, row: &GpuActivity) {
         use UvmEvent::*;
-        let What::Uvm { kind, value, src_device, dst_device, .. } = row.what else { return };
-        let cpu = u64::from(src_device.is_none() || dst_device.is_none());
+        let What::Uvm { kind, value, src_device, dst_device, flags, .. } = row.what else { return };
         match kind {
             1 => self.on(row, dst_device.unwrap_or(row.device), HostToDevice, value),
             2 => self.on(row, src_device.unwrap_or(row.device), DeviceToHost, value),
-            8 => self.on(row, dst_device.unwrap_or(row.device), DeviceToDevice, value),
             3 => self.cpu_faults += value.max(1) as u64,
             4 => self.on(row, src_device.or(dst_device).unwrap_or(row.device), GpuFaultGroups, value),
-            5 => {
-                self.cpu_thrashes += cpu;
-                for device in both(src_device, dst_device) {
+            THRASHING => {
+                self.cpu_thrashes += u64::from(is_of_cpu(flags));
+                for device in devices_of_mask(src_device) {
                     self.on(row, device, Thrashes, value);
                 }
             }
-            6 => match src_device.or(dst_device) {
+            THROTTLING => match src_device.filter(|_| !is_of_cpu(flags)) {
                 None => self.cpu_throttles += 1,
                 Some(device) => self.on(row, device, Throttles, value),
             },
@@ -129,6 +137,14 @@ impl UvmProfile {
                     self.on(row, device, RemoteMapToDevice, value);
                 }
             }
+            8 => {
+                if let Some(device) = src_device {
+                    self.on(row, device, FromDevice, value);
+                }
+                if let Some(device) = dst_device.or(src_device.is_none().then_some(row.device)) {
+                    self.on(row, device, ToDevice, value);
+                }
+            }
             _ => {}
         }
     }
@@ -139,16 +155,21 @@ impl UvmProfile {
     }
 }
 
-/// The devices of a pair, each once.
-fn both(a: Option<u32>, b: Option<u32>) -> impl Iterator<Item = u32> {
-    a.into_iter().chain(b.filter(|_| a != b))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn event(kind: u32, value: i64, duration_ns: Option<i64>, src: Option<u32>, dst: Option<u32>) -> GpuActivity {
+        flagged(kind, value, duration_ns, [src, dst], 0)
+    }
+
+    fn flagged(
+        kind: u32,
+        value: i64,
+        duration_ns: Option<i64>,
+        [src, dst]: [Option<u32>; 2],
+        flags: u32,
+    ) -> GpuActivity {
         GpuActivity {
             start_ns: 0,
             duration_ns,
@@ -158,7 +179,7 @@ mod tests {
             stream: 0,
             correlation: 0,
             graph_node: None,
-            what: What::Uvm { kind, value, address: 0x1000, src_device: src, dst_device: dst, pc: None },
+            what: What::Uvm { kind, value, address: 0x1000, src_device: src, dst_device: dst, pc: None, flags },
         }
     }
 
@@ -191,19 +212,38 @@ mod tests {
     #[test]
     fn a_pair_counts_on_both_sides() {
         let profile = UvmProfile::new(&[
-            event(5, 4096, None, None, Some(0)),
-            event(5, 4096, None, Some(0), Some(1)),
             event(7, 4096, None, Some(0), None),
             event(7, 4096, None, None, Some(1)),
+            event(8, 4096, Some(10), Some(0), Some(1)),
+        ]);
+        let count = |device, event| profile.devices[&(0, device)][&event].count;
+        assert_eq!((profile.remote_maps_to_cpu, profile.remote_maps_from_cpu), (1, 1));
+        assert_eq!((count(0, UvmEvent::RemoteMapFromDevice), count(1, UvmEvent::RemoteMapToDevice)), (1, 1));
+        assert_eq!((count(0, UvmEvent::FromDevice), count(1, UvmEvent::ToDevice)), (1, 1));
+        assert!(profile.of_device(0, 0).devices.keys().eq([&(0, 0)]));
+    }
+
+    #[test]
+    fn thrashing_names_its_devices_by_a_mask_and_the_cpu_by_a_flag() {
+        let profile = UvmProfile::new(&[
+            event(5, 4096, None, Some(0b01), Some(0)),
+            event(5, 4096, None, Some(0b10), Some(7)),
+            flagged(5, 4096, None, [Some(0b11), Some(0)], 1),
+            flagged(5, 8192, None, [Some(0), Some(0)], 1),
+        ]);
+        let thrashes = |device| profile.devices[&(0, device)][&UvmEvent::Thrashes].count;
+        assert_eq!((thrashes(0), thrashes(1), profile.cpu_thrashes), (2, 2, 2));
+        assert_eq!(profile.devices.len(), 2);
+    }
+
+    #[test]
+    fn a_flag_says_that_it_is_the_cpu_that_is_throttled() {
+        let profile = UvmProfile::new(&[
+            event(6, 0, Some(10), Some(1), Some(0)),
+            flagged(6, 0, Some(10), [Some(0), Some(0)], 1),
             event(6, 0, Some(10), None, None),
         ]);
-        assert_eq!(profile.cpu_thrashes, 1);
-        assert_eq!(profile.devices[&(0, 0)][&UvmEvent::Thrashes].count, 2);
-        assert_eq!(profile.devices[&(0, 1)][&UvmEvent::Thrashes].count, 1);
-        assert_eq!((profile.remote_maps_to_cpu, profile.remote_maps_from_cpu), (1, 1));
-        assert_eq!(profile.devices[&(0, 0)][&UvmEvent::RemoteMapFromDevice].count, 1);
-        assert_eq!(profile.devices[&(0, 1)][&UvmEvent::RemoteMapToDevice].count, 1);
-        assert_eq!(profile.cpu_throttles, 1);
+        assert_eq!((profile.cpu_throttles, profile.devices[&(0, 1)][&UvmEvent::Throttles].count), (2, 1));
     }
 
     #[test]

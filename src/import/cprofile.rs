@@ -80,7 +80,7 @@ impl Importer for CProfile {
         if unusable > 0 {
             sink.note(
                 "left-out",
-                format!("{shown}: {unusable} entries are no functions with calls and times and are left out"),
+                format!("{shown}: {unusable} entries are not functions with calls and times, and are left out"),
             );
         }
         sink.note(

@@ -342,7 +342,7 @@ fn sum(row: &Row, section: Section, sums: &mut Vec<(Section, DurationRows)>) -> 
         sums.len() - 1
     });
     let name = readable(name).into_owned();
-    sums[at].1.add(DurationRow { name, calls, total_ns, min_ns, max_ns });
+    sums[at].1.add(DurationRow { name, calls, total_ns, min_ns, max_ns, mean_ns: None });
     true
 }
 
@@ -408,7 +408,7 @@ impl Found {
             sink.note(
                 "left-out",
                 format!(
-                    "{shown}: {count} lines among the rows are no rows and left out; the first is line {first}"
+                    "{shown}: {count} lines among the rows are not rows and are left out; the first is line {first}"
                 ),
             );
         }

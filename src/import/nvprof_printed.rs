@@ -277,7 +277,7 @@ impl<'r, 's> Reader<'r, 's> {
                 self.sums.len() - 1
             }
         };
-        self.sums[at].1.add(DurationRow { name, calls, total_ns, min_ns, max_ns });
+        self.sums[at].1.add(DurationRow { name, calls, total_ns, min_ns, max_ns, mean_ns: time("Avg") });
         true
     }
 
@@ -401,7 +401,9 @@ impl Found {
             let (count, first) = (self.not_rows, self.first_not_row);
             sink.note(
                 "left-out",
-                format!("{path}: {count} lines among the rows are no rows and left out; the first is line {first}"),
+                format!(
+                    "{path}: {count} lines among the rows are not rows and are left out; the first is line {first}"
+                ),
             );
         }
         Ok(())

@@ -53,7 +53,7 @@ static REFUSALS: &[Refusal] = &[
     },
     Refusal {
         is: |head| head.raw.starts_with(b"NVR\0"),
-        what: "a Nsight Compute report, which holds counters of single kernels and no timeline",
+        what: "an Nsight Compute report, which holds counters of single kernels and no timeline",
         remedy: "open it with `ncu --import FILE`",
     },
     Refusal {
@@ -68,7 +68,7 @@ static REFUSALS: &[Refusal] = &[
     },
     Refusal {
         is: |head| has_extension(head, &["nsys-rep", "qdrep"]),
-        what: "a Nsight Systems report, whose format is not published",
+        what: "an Nsight Systems report, whose format is not published",
         remedy: EXPORT,
     },
     Refusal {

@@ -4,17 +4,19 @@
 
 use super::imported;
 use super::nvprof::messages::{Message, Prefix};
+use super::nvprof::nvtx::Tables;
 use super::nvprof::summary::Section;
 use super::nvprof::system::DeviceSamples;
 use super::nvprof::{self, Options, per_gpu, trace};
-use crate::analysis::activity::OpenaccRegion;
+use crate::analysis::activity::{self, OpenaccRegion};
 use crate::analysis::grouping::{self, Grouping};
 use crate::analysis::labels::Labels;
-use crate::analysis::nvtx_sections::{self, Sections};
+use crate::analysis::nvtx_sections;
 use crate::analysis::stats::Wanted;
 use crate::analysis::summary::{Order, Summary};
 use crate::analysis::totals::{Place, Split};
-use crate::analysis::{listing, uvm};
+use crate::analysis::uvm::UvmProfile;
+use crate::analysis::{listing, markers};
 use crate::error::{Error, Result};
 use crate::trace::select::Filter;
 use crate::trace::sink::{Need, Note};
@@ -59,20 +61,27 @@ impl What {
                 tables.extend(api.then_some(&tables::API));
                 tables.extend(openacc.then_some(&tables::OPENACC));
                 tables.extend(openmp.then_some(&tables::OPENMP));
-                if g && api {
-                    tables.extend([&tables::UVM, &tables::RANGE]);
-                }
+                tables.extend(g.then_some(&tables::UVM));
+                tables.push(&tables::RANGE);
                 Need::totals(&tables)
             }
-            What::PerGpu => Need::totals(&[&gpu[..], &[&tables::OPENACC]].concat()),
+            What::PerGpu => Need::totals(&[&gpu[..], &[&tables::OPENACC, &tables::UVM]].concat()),
             What::Trace { api, .. } => {
                 let mut tables = gpu.to_vec();
                 tables.push(&tables::UVM);
-                tables.extend(api.then_some(&tables::API));
+                if api {
+                    tables.extend([&tables::API, &tables::RANGE]);
+                }
                 Need::full(&tables)
             }
-            What::OpenaccTrace => Need::full(&[&tables::OPENACC]),
+            What::OpenaccTrace => Need::full(&[&tables::OPENACC, &tables::UVM]),
         }
+    }
+
+    /// Whether tables of NVTX ranges stand below: they need to know which call launched which kernel, which a summary
+    /// alone does not.
+    pub fn has_ranges(self) -> bool {
+        matches!(self, What::Summary { .. })
     }
 }
 
@@ -143,13 +152,14 @@ fn one_result(
         What::Summary { gpu, api, openacc, openmp } => {
             summary(out, labels, filter, request, prefix, [gpu, api, openacc, openmp], hidden)
         }
-        What::PerGpu => per_device(out, labels, filter, request, prefix),
-        What::Trace { gpu, api } => listing_of(out, labels, filter, request, prefix, gpu, api),
+        What::PerGpu => per_device(out, labels, filter, request, prefix, hidden),
+        What::Trace { gpu, api } => listing_of(out, labels, filter, request, prefix, [gpu, api], hidden),
         What::OpenaccTrace => {
             let regions = listing::openacc_regions(labels.frames(), filter)?;
+            let unified = listing::uvm_in_order(labels.frames(), filter)?;
             Message::Result.write(out, prefix).map_err(failed)?;
-            nvprof::openacc::trace(out, &regions, labels, &request.options).map_err(failed)?;
-            Ok(!regions.is_empty())
+            nvprof::openacc::trace(out, &regions, &unified, labels, &request.options).map_err(failed)?;
+            Ok(!regions.is_empty() || !unified.is_empty())
         }
     }
 }
@@ -168,8 +178,13 @@ fn summary(
     hidden: &mut Vec<Note>,
 ) -> Result<bool> {
     let none = Wanted::default();
-    let gpu_rows =
-        if gpu { grouping::gpu_summary(labels, request.grouping, none, filter)? } else { Summary::default() };
+    let gpu_summary = |filter: &Filter| grouping::gpu_summary(labels, request.grouping, none, filter);
+    let mut gpu_rows = if gpu { gpu_summary(filter)? } else { Summary::default() };
+    if labels.as_nvprof() && without_length(&gpu_rows) {
+        let all = records(&gpu_rows);
+        gpu_rows = gpu_summary(&filter.clone().without_instants())?;
+        hidden.push(invalid_records(all - records(&gpu_rows)));
+    }
     let by_process = request.grouping.split.process;
     let api_rows = if api { grouping::api_summary(labels, by_process, none, filter)? } else { Summary::default() };
     let regions = if openacc { listing::openacc_regions(labels.frames(), filter)? } else { Vec::new() };
@@ -185,7 +200,8 @@ fn summary(
         sections.push(Section::api(&shown_api).of(api_rows.total_ns()));
     }
     if openacc {
-        let section = if gpu || api {
+        // Beside both others it is left out when there is nothing in it.
+        let section = if gpu && api {
             Section::openacc(&shown_openacc, inclusive)
         } else {
             Section::openacc_only(&shown_openacc, inclusive)
@@ -197,12 +213,11 @@ fn summary(
     if !shown_openmp.is_empty() {
         sections.push(Section::openmp(&shown_openmp, true).of(openmp_rows.total_ns()));
     }
-    let with_extras = gpu && api;
-    let unified = with_extras && labels.frames().rows(&tables::UVM) > 0;
+    let unified = gpu && labels.frames().rows(&tables::UVM) > 0;
     let most = if request.all_ranges { usize::MAX } else { RANGES_UNASKED };
-    let ranges = if with_extras { nvtx_sections::sections(labels, filter, most)? } else { Sections::default() };
+    let ranges = nvtx_sections::sections(labels, filter, most)?;
     let any = sections.iter().any(|s| !s.rows.is_empty()) || unified || ranges.found > 0;
-    if !any && with_extras {
+    if !any && ranges.unclosed == 0 && gpu && api {
         Message::NoData.write(out, prefix).map_err(failed)?;
         return Ok(false);
     }
@@ -211,11 +226,11 @@ fn summary(
     nvprof::system::write(out, &request.system, labels, prefix, &request.options).map_err(failed)?;
     if unified {
         let events = listing::uvm_events(labels.frames(), filter)?;
-        nvprof::uvm::write(out, &uvm::UvmProfile::new(&events), labels, prefix, &request.options)
-            .map_err(failed)?;
+        nvprof::uvm::write(out, &UvmProfile::new(&events), labels, prefix, &request.options).map_err(failed)?;
     }
     if ranges.found <= most {
-        super::nvtx_text::write(out, &ranges.sections, prefix, &request.options).map_err(failed)?;
+        let tables = Tables { gpu, api, openacc: openacc && !(gpu && api) };
+        super::nvtx_text::write(out, &ranges, tables, prefix, &request.options).map_err(failed)?;
     } else {
         hidden.push(Note {
             code: "ranges-left-out",
@@ -235,9 +250,16 @@ fn per_device(
     filter: &Filter,
     request: &Request,
     prefix: Prefix,
+    hidden: &mut Vec<Note>,
 ) -> Result<bool> {
     let grouping = Grouping { split: Split { device: true, ..Split::default() }, ..request.grouping };
-    let (parts, _) = grouping::gpu_by_place(labels, grouping, Wanted::default(), filter)?;
+    let by_device = |filter: &Filter| grouping::gpu_by_place(labels, grouping, Wanted::default(), filter);
+    let (mut parts, _) = by_device(filter)?;
+    if labels.as_nvprof() && parts.iter().any(|(_, summary)| without_length(summary)) {
+        let all: u64 = parts.iter().map(|(_, summary)| records(summary)).sum();
+        parts = by_device(&filter.clone().without_instants())?.0;
+        hidden.push(invalid_records(all - parts.iter().map(|(_, summary)| records(summary)).sum::<u64>()));
+    }
     // Devices that did nothing are listed too, as nvprof does.
     let frames = labels.frames();
     let known = frames.devices.iter().map(|(process, row)| frames.device_identity(*process, row.device));
@@ -251,10 +273,12 @@ fn per_device(
         let found = parts.iter().find(|(place, _)| (place.process, place.device) == (process, device));
         found.map_or(&empty, |(_, summary)| summary)
     };
-    // nvprof lists OpenACC regions with the device they ran on, API calls not at all.
+    // OpenACC regions stand with the device they ran on, and for nvprof itself with every device; API calls with none.
     let regions = listing::openacc_regions(labels.frames(), filter)?;
     let openacc_of = |&(process, device): &(u32, u32)| {
-        let here = |r: &&OpenaccRegion| r.process == process && r.place.is_some_and(|(d, ..)| d == device);
+        let everywhere = labels.as_nvprof();
+        let is_there = |r: &OpenaccRegion| everywhere || r.place.is_some_and(|(d, ..)| d == device);
+        let here = |r: &&OpenaccRegion| r.process == process && is_there(r);
         let own: Vec<OpenaccRegion> = regions.iter().filter(here).cloned().collect();
         nvprof::openacc::summary(&own, labels, request.openacc_inclusive)
     };
@@ -271,14 +295,18 @@ fn per_device(
             [Section::gpu(&gpu.0).of(gpu.1), Section::openacc(&openacc.0, request.openacc_inclusive).of(openacc.1)]
         })
         .collect();
+    let unified = UvmProfile::new(&listing::uvm_events(frames, filter)?);
     let devices: Vec<per_gpu::Device> = places
         .iter()
         .zip(&sections)
-        .map(|(&(process, device), sections)| per_gpu::Device { process, device, sections })
+        .map(|(&(process, device), sections)| {
+            let unified = unified.of_device(process, device);
+            per_gpu::Device { process, device, sections, unified }
+        })
         .collect();
     Message::Result.write(out, prefix).map_err(failed)?;
     per_gpu::write(out, &devices, labels, prefix, &request.options).map_err(failed)?;
-    Ok(!parts.is_empty())
+    Ok(!parts.is_empty() || !unified.is_empty())
 }
 
 fn listing_of(
@@ -287,24 +315,54 @@ fn listing_of(
     filter: &Filter,
     request: &Request,
     prefix: Prefix,
-    gpu: bool,
-    api: bool,
+    [gpu, api]: [bool; 2],
+    hidden: &mut Vec<Note>,
 ) -> Result<bool> {
     let frames = labels.frames();
     // The API listing names the kernel that each launch started, so it needs the GPU rows too.
-    let mut activities = listing::gpu_activities(frames, filter, gpu)?;
-    let calls = if api { listing::api_calls(frames, filter)? } else { Vec::new() };
+    let mut activities = listing::gpu_activities(frames, filter, true)?;
+    let mut calls = if api { listing::api_calls(frames, filter)? } else { Vec::new() };
+    let mut markers = if api { markers::markers(frames, filter)? } else { Vec::new() };
+    if labels.as_nvprof() {
+        let all = activities.len();
+        activities.retain(|row| row.duration_ns != Some(0));
+        if activities.len() < all {
+            hidden.push(invalid_records((all - activities.len()) as u64));
+        }
+    }
     let launches = if api { trace::Launches::new(&activities, labels) } else { trace::Launches::default() };
+    if !gpu {
+        activities.retain(|row| matches!(row.what, activity::What::Uvm { .. }));
+    }
     let limit = request.order.top.unwrap_or(usize::MAX);
     activities.truncate(limit);
-    let calls = &calls[..calls.len().min(limit)];
+    calls.truncate(limit);
+    markers.truncate(limit);
+    let (gpu_rows, unified) = if gpu { (Some(&activities[..]), &[][..]) } else { (None, &activities[..]) };
+    let rows = trace::Rows { gpu: gpu_rows, calls: api.then_some(&calls[..]), unified, markers: &markers };
     Message::Result.write(out, prefix).map_err(failed)?;
-    let options = &request.options;
-    match (gpu, api) {
-        (true, true) => trace::merged(out, &activities, Some(calls), &launches, labels, options),
-        (true, false) => trace::gpu(out, &activities, labels, options),
-        (false, _) => trace::api(out, calls, &launches, labels, options),
-    }
-    .map_err(failed)?;
-    Ok((gpu && !activities.is_empty()) || !calls.is_empty())
+    trace::write(out, &rows, &launches, labels, &request.options).map_err(failed)?;
+    Ok(!activities.is_empty() || !calls.is_empty() || !markers.is_empty())
 }
+
+/// Whether any record of `summary` took no time.
+fn without_length(summary: &Summary) -> bool {
+    summary.rows.iter().any(|row| row.stats.count > 0 && row.stats.min_ns == 0)
+}
+
+fn records(summary: &Summary) -> u64 {
+    summary.rows.iter().map(|row| row.stats.count).sum()
+}
+
+/// nvprof shows no work of the GPU that took no time, and says so.
+fn invalid_records(count: u64) -> Note {
+    Note {
+        code: INVALID_RECORDS,
+        text: format!(
+            "{count} records of GPU work that took 0 ns are left out, as nvprof left them out; --demangling on shows them"
+        ),
+    }
+}
+
+/// Code of the note about GPU work of no length.
+pub const INVALID_RECORDS: &str = "invalid-records";

@@ -135,6 +135,7 @@ pub fn tables(labels: &Labels, filter: &Filter, request: &Request) -> Result<Vec
 fn durations(rows: &[DurationRow]) -> Summary {
     let signed = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
     let rows = rows.iter().map(|row| SummaryRow {
+        printed_mean_ns: row.mean_ns,
         name: row.name.clone(),
         stats: Stats {
             count: row.calls,
@@ -199,12 +200,12 @@ fn duration_table(section: Section, rows: &[DurationRow], maker: &str, order: &O
     let mut table = Table::new(section.table_name(), title, headings);
     let summary = durations(rows);
     let total = summary.total_ns();
-    for SummaryRow { name, stats } in order.apply(&summary) {
+    for SummaryRow { name, stats, printed_mean_ns } in order.apply(&summary) {
         table.rows.push(vec![
             share(stats.total_ns, total),
             Cell::int(stats.total_ns),
             Cell::int(stats.count),
-            Cell::Fixed(stats.mean_ns(), 1),
+            Cell::Fixed(printed_mean_ns.map_or_else(|| stats.mean_ns(), |ns| ns as f64), 1),
             Cell::int(stats.min_ns),
             Cell::int(stats.max_ns),
             Cell::Text(name),

@@ -93,6 +93,10 @@ pub fn find_view(text: &str) -> Result<(&'static dyn View, Vec<String>)> {
 }
 
 impl nvprof::Labels for Labels<'_> {
+    fn as_nvprof(&self) -> bool {
+        Labels::as_nvprof(self)
+    }
+
     fn kernel(&self, shape: u32) -> &str {
         Labels::kernel(self, shape)
     }

@@ -2,12 +2,19 @@
 
 use super::nvprof::Options;
 use super::nvprof::messages::Prefix;
-use super::nvprof::nvtx::{self, Domain, Range, Thread};
-use crate::analysis::nvtx_sections::RangeSection;
+use super::nvprof::nvtx::{self, Domain, Range, Tables, Thread};
+use crate::analysis::nvtx_sections::Sections;
 use std::io::{self, Write};
 
-/// Writes one table per range. `sections` in order of process, thread and domain.
-pub fn write(out: &mut dyn Write, sections: &[RangeSection], prefix: Prefix, options: &Options) -> io::Result<()> {
+/// Writes one table per range. The sections are in order of process, thread and domain.
+pub fn write(
+    out: &mut dyn Write,
+    found: &Sections,
+    tables: Tables,
+    prefix: Prefix,
+    options: &Options,
+) -> io::Result<()> {
+    let sections = &found.sections;
     let ranges: Vec<Range> =
         sections.iter().map(|s| Range { range: &s.range, gpu: &s.gpu.rows, api: &s.api.rows }).collect();
     let mut domains: Vec<(usize, Domain)> = Vec::new();
@@ -32,5 +39,5 @@ pub fn write(out: &mut dyn Write, sections: &[RangeSection], prefix: Prefix, opt
             Thread { name: &section.thread, id: u64::from(section.tid), domains: &plain[from..to] }
         })
         .collect();
-    nvtx::write(out, &threads, prefix, options)
+    nvtx::write(out, &threads, found.unclosed, tables, prefix, options)
 }

@@ -68,6 +68,8 @@ pub struct DurationRow {
     pub min_ns: u64,
     /// The longest.
     pub max_ns: u64,
+    /// The mean as printed, where the total is rounded.
+    pub mean_ns: Option<u64>,
 }
 
 /// Operations of one kind and the bytes they moved.
@@ -210,6 +212,7 @@ impl DurationRows {
         match *self.index.entry(row.name.clone()).or_insert(next) {
             at if at < next => {
                 let known = &mut self.rows[at];
+                known.mean_ns = None;
                 known.calls = known.calls.saturating_add(row.calls);
                 known.total_ns = known.total_ns.saturating_add(row.total_ns);
                 known.min_ns = known.min_ns.min(row.min_ns);

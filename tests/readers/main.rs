@@ -11,6 +11,7 @@ mod format_polars;
 mod functions;
 mod no_panic;
 mod nvprof_golden;
+mod nvprof_made;
 mod printed;
 mod printed_truth;
 mod same_answer;

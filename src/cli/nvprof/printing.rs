@@ -101,7 +101,7 @@ pub fn write(out: &mut dyn Write, request: &Request, source: &Source) -> Result<
         need.add(&Need::totals(&[&tables::SAMPLE]));
     }
     let mut frames = Frames::open(&source.paths, &need)?;
-    let with_ranges = matches!(what, Some(What::Summary { gpu: true, api: true, .. }));
+    let with_ranges = what.is_some_and(What::has_ranges);
     if with_ranges && frames.natives().is_empty() && frames.rows(&tables::RANGE) > 0 {
         // Ranges are rare; only where there are some is it worth reading which call launched which kernel.
         let mut more = need.clone();
@@ -140,13 +140,18 @@ pub fn write(out: &mut dyn Write, request: &Request, source: &Source) -> Result<
     if what.is_some() {
         let say = |out: &mut dyn Write| warnings(out, &frames, &filter, &need, prefix);
         let mut out = WarningsFirst { out, say: Some(say) };
-        if !classic::write(&mut out, &labels, &filter, &layout, &mut Vec::new())? {
+        let mut hidden = Vec::new();
+        if !classic::write(&mut out, &labels, &filter, &layout, &mut hidden)? {
             found = Found::Nothing;
             if in_summary {
                 samples = layout.system;
             }
         }
         out.flush().map_err(|e| Error::output(&e))?;
+        // What a listing leaves out is known when it has been written.
+        for note in hidden.iter().filter(|note| note.code == classic::INVALID_RECORDS) {
+            Message::Warning(&note.text).write(&mut out, prefix).map_err(|e| Error::output(&e))?;
+        }
     }
     let failed = |e: io::Error| Error::output(&e);
     if source.pid.is_some() && frames.natives().iter().any(|native| !native.reader().is_closed()) {

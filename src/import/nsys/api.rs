@@ -147,7 +147,7 @@ impl Calls {
             r.sink.note(
                 "backtrace-rows",
                 format!(
-                    "{path}: {rows} rows of API calls left out that repeat a call for its call stack (class 67)"
+                    "{path}: {rows} rows of API calls are left out: each repeats a call in order to hold its call stack"
                 ),
             );
         }

@@ -31,7 +31,7 @@ pub(super) fn read(db: &Connection, tables: &Tables, path: &Path, sink: &mut Sin
         .find_map(|name| value(name)?.parse::<i64>().ok().filter(|&shift| shift != 0));
     if let Some(shift) = shift {
         let path = path.display();
-        sink.note("time-shift", format!("{path}: whoever exported it shifted all times by {shift} ns"));
+        sink.note("time-shift", format!("{path}: all times were shifted by {shift} ns when it was exported"));
     }
     let origin = match (schema, product) {
         (Some(schema), Some(product)) if ours => {

@@ -1,6 +1,7 @@
 //! Rows of printed traces to records.
 
 use super::table::Row;
+use crate::cupti::unified::{THRASHING, THROTTLING};
 use crate::import::units;
 use crate::trace::sink::{Need, ProcessInfo, ProcessIx, Sink, valid_duration};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -201,7 +202,10 @@ impl<'n> Traces<'n> {
     }
 
     fn unified_memory(&mut self, sink: &mut Sink, process: ProcessIx, row: &Row, times: Times, what: &[u8]) {
-        let device = row.value("Device").map(|label| self.device(sink, process, label));
+        let label = row.value("Device");
+        let places = label.map_or(Vec::new(), |label| places(label));
+        let places: Vec<Option<u32>> =
+            places.into_iter().map(|place| place.map(|label| self.device(sink, process, label))).collect();
         if !self.need.wants(&tables::UVM) {
             return;
         }
@@ -210,8 +214,8 @@ impl<'n> Traces<'n> {
             b"Memcpy DtoH]" => 2,
             b"CPU page faults]" => 3,
             b"GPU page faults]" => 4,
-            b"page thrash]" => 5,
-            b"throttle]" => 6,
+            b"page thrash]" => THRASHING,
+            b"page throttle]" | b"throttle]" => THROTTLING,
             b"remote map]" => 7,
             b"Memcpy DtoD]" => 8,
             _ => 0,
@@ -225,6 +229,18 @@ impl<'n> Traces<'n> {
             _ => row.bytes("Unified Memory"),
         };
         let Times { start_ns, duration_ns } = times;
+        let cpu = places.contains(&None);
+        let first = places.first().copied().flatten();
+        let (src_device, dst_device) = match kind {
+            1 => (None, first),
+            // A mask of the devices that take part; whether the CPU does is a flag.
+            THRASHING => {
+                let bits = places.iter().flatten().filter_map(|&device| 1u32.checked_shl(device));
+                (Some(bits.fold(0, |mask, bit| mask | bit)), None)
+            }
+            7 | 8 => (first, places.get(1).copied().flatten()),
+            _ => (first, None),
+        };
         sink.push(
             process,
             UvmRow {
@@ -233,10 +249,10 @@ impl<'n> Traces<'n> {
                 kind,
                 value: value.unwrap_or(0),
                 address: row.value("Virtual Address").and_then(hexadecimal).unwrap_or(0),
-                src_device: device.filter(|_| kind != 1),
-                dst_device: device.filter(|_| kind == 1),
+                src_device,
+                dst_device,
                 stream: row.integer("Stream").and_then(|n| u32::try_from(n).ok()),
-                flags: None,
+                flags: matches!(kind, THRASHING | THROTTLING).then_some(u32::from(cpu)),
                 pc,
             },
         );
@@ -318,4 +334,22 @@ fn memory(name: Option<&[u8]>) -> u32 {
 
 fn hexadecimal(text: &[u8]) -> Option<u64> {
     u64::from_str_radix(std::str::from_utf8(text.strip_prefix(b"0x")?).ok()?, 16).ok()
+}
+
+/// The places of an event of unified memory, `None` for the CPU: `CPU, TITAN Xp (0), TITAN Xp (1)`. Text may be cut.
+fn places(label: &[u8]) -> Vec<Option<&[u8]>> {
+    let mut places = Vec::new();
+    let mut rest = label;
+    while !rest.is_empty() {
+        let next = match rest {
+            b"CPU" => 3,
+            _ if rest.starts_with(b"CPU,") => 3,
+            _ => rest.windows(3).position(|three| three == b"), ").map_or(rest.len(), |at| at + 1),
+        };
+        let place = &rest[..next];
+        let place = place.strip_suffix(b",").unwrap_or(place);
+        places.push(Some(place).filter(|place| *place != b"CPU"));
+        rest = rest[next..].strip_prefix(b",").unwrap_or(&rest[next..]).trim_ascii_start();
+    }
+    places
 }

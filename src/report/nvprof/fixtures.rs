@@ -77,7 +77,7 @@ pub fn copy(peer: Option<[u32; 4]>) -> What {
 }
 
 pub fn uvm(kind: u32, value: i64, src_device: Option<u32>, dst_device: Option<u32>, pc: Option<u64>) -> What {
-    What::Uvm { kind, value, address: 0x7f8c_c008_0000, src_device, dst_device, pc }
+    What::Uvm { kind, value, address: 0x7f8c_c008_0000, src_device, dst_device, pc, flags: 0 }
 }
 
 pub fn call(start_ns: i64, duration_ns: impl Into<Option<i64>>, name: u32, correlation: u64) -> ApiCall {

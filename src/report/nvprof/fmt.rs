@@ -64,10 +64,17 @@ pub struct Unit {
     factor: f64,
     /// Whether values below 1000 are whole numbers and print as such: `704ns`, `19B`.
     whole: bool,
+    /// Values in this unit from here on are printed in scientific form.
+    scientific_from: f64,
 }
 
 const fn unit(name: &'static str, limit: f64, factor: f64, whole: bool) -> Unit {
-    Unit { name, limit, factor, whole }
+    Unit { name, limit, factor, whole, scientific_from: 1e3 }
+}
+
+/// A throughput has one digit more before it becomes scientific: `1117.6GB/s`, but `1e+04GB/s`.
+const fn rate_unit(name: &'static str, limit: f64, factor: f64) -> Unit {
+    Unit { scientific_from: 1e4, ..unit(name, limit, factor, false) }
 }
 
 const K: f64 = 1024.0;
@@ -91,10 +98,10 @@ pub static SIZE: [Unit; 5] = [
 
 /// Throughputs, in bytes per second; scaled as sizes, but GB/s is the largest: 15,577 GB/s is `2e+04GB/s`.
 pub static RATE: [Unit; 4] = [
-    unit("B/s", 1e3, 1.0, false),
-    unit("KB/s", 1e3 * K, 1.0 / K, false),
-    unit("MB/s", 1e3 * K * K, 1.0 / (K * K), false),
-    unit("GB/s", f64::INFINITY, 1.0 / (K * K * K), false),
+    rate_unit("B/s", 1e3, 1.0),
+    rate_unit("KB/s", 1e3 * K, 1.0 / K),
+    rate_unit("MB/s", 1e3 * K * K, 1.0 / (K * K)),
+    rate_unit("GB/s", f64::INFINITY, 1.0 / (K * K * K)),
 ];
 
 /// The unit of `scale` that suits `value`.
@@ -119,7 +126,7 @@ pub fn push_in_unit(out: &mut String, value: f64, unit: &Unit, room: usize) {
     if unit.whole && value < 1e3 {
         let _ = write!(out, "{value:.0}");
     } else {
-        push_filled(out, value * unit.factor, room);
+        push_filled(out, value * unit.factor, room, unit.scientific_from);
     }
 }
 
@@ -138,9 +145,10 @@ pub fn throughput(bytes: i64, duration_ns: i64, width: usize) -> Option<String> 
     rate(bytes, duration_ns).map(|r| cell(r, &RATE, width))
 }
 
-/// Bytes per second; `None` where no time passed.
+/// Bytes per second, of which nvprof keeps the whole ones; `None` where no time passed.
 pub fn rate(bytes: i64, duration_ns: i64) -> Option<f64> {
-    (duration_ns > 0).then(|| bytes as f64 / (duration_ns as f64 * 1e-9))
+    let duration = i128::from(duration_ns);
+    (duration > 0).then(|| (i128::from(bytes) * 1_000_000_000).div_euclid(duration) as f64)
 }
 
 fn cell(value: f64, scale: &'static [Unit], width: usize) -> String {
@@ -190,23 +198,25 @@ pub fn push_quoted(out: &mut String, text: &str) {
     out.push('"');
 }
 
+/// Digits behind the point that no cell exceeds, however wide it is.
+const MOST_DECIMALS: usize = 6;
+
 /// Appends a number that fills `room` characters: fixed point, or scientific where fixed point would say nothing
-/// (below 0.01) or not fit (from 1000). Which of the two is decided before rounding.
-fn push_filled(out: &mut String, v: f64, room: usize) {
-    if v >= 1e3 || (v > 0.0 && v < 0.01) {
+/// (below 0.01) or is not used (from `scientific_from`). Which of the two is decided before rounding.
+fn push_filled(out: &mut String, v: f64, room: usize, scientific_from: f64) {
+    if v >= scientific_from || (v > 0.0 && v < 0.01) {
         return push_scientific(out, v, room);
     }
-    let whole_digits = if v < 10.0 {
-        1
-    } else if v < 100.0 {
-        2
-    } else {
-        3
+    let whole_digits = match v {
+        v if v < 10.0 => 1,
+        v if v < 100.0 => 2,
+        v if v < 1000.0 => 3,
+        _ => 4,
     };
-    let decimals = room.saturating_sub(1 + whole_digits);
+    let decimals = room.saturating_sub(1 + whole_digits).min(MOST_DECIMALS);
     let rounded = round(v, decimals);
     // 999.996 rounds to a fourth digit before the point: one decimal less keeps the width.
-    let carried = whole_digits < 4 && rounded >= 10_f64.powi(whole_digits as i32) && decimals > 0;
+    let carried = rounded >= 10_f64.powi(whole_digits as i32) && decimals > 0;
     let _ = write!(out, "{:.*}", decimals - usize::from(carried), rounded);
 }
 

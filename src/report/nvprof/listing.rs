@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::io;
 
+use crate::cupti::unified::devices_of_mask;
+
 use super::fmt::{self, RATE, SIZE, TIME, TimeUnit, Unit};
 use super::{Labels, Options, device_label};
 
@@ -25,6 +27,8 @@ pub(super) enum Cell {
     Device(u32, u32),
     /// A pair of places in unified memory; `None` is the CPU.
     Pair(u32, Option<u32>, Option<u32>),
+    /// Who fights for pages of unified memory: whether the CPU does, and a mask of devices.
+    Fighters(u32, bool, u32),
     /// Bytes of unified memory. They name their unit in text, whatever `-u` says.
     Bytes(i64),
     /// Faults of unified memory.
@@ -44,6 +48,8 @@ pub(super) enum Name<'a> {
     Kernel(&'a str, u64),
     /// A call that launched a kernel: its name, the kernel's name, correlation id.
     Launch(&'a str, &'a str, u64),
+    /// An NVTX range that begins or ends, or a mark: which of them, its name, its domain.
+    Marker(&'static str, &'a str, &'a str),
     /// An OpenACC region: its event, `file:line`, and a kernel or variable in parentheses.
     Region(&'static str, Option<(&'a str, i64)>, Option<&'a str>),
 }
@@ -69,6 +75,11 @@ impl<'a> Row<'a> {
     pub fn with(mut self, column: Column, cell: Cell) -> Row<'a> {
         self.cells[column as usize] = cell;
         self
+    }
+
+    /// Whether it is an event of unified memory.
+    pub fn is_unified(&self) -> bool {
+        self.cells[Column::VirtualAddress as usize] != Cell::Empty
     }
 
     /// The same row with its times. A row without valid times shows none, since the start of one that lost its
@@ -315,7 +326,7 @@ impl<'l> Listing<'l> {
             },
             Cell::Triple([x, y, z]) => write!(line, "({x} {y} {z})"),
             Cell::Word(word) => line.write_str(word),
-            Cell::Device(..) | Cell::Pair(..) => {
+            Cell::Device(..) | Cell::Pair(..) | Cell::Fighters(..) => {
                 // Cut to the column, wherever that is: `Tesla V100-SXM2`, `CPU, TITAN Xp (`.
                 let label = self.device(cell);
                 line.extend(label.chars().take(spec.width));
@@ -354,7 +365,7 @@ impl<'l> Listing<'l> {
                 Ok(())
             }
             Cell::Word(word) => write!(line, "\"{word}\""),
-            Cell::Device(..) | Cell::Pair(..) => {
+            Cell::Device(..) | Cell::Pair(..) | Cell::Fighters(..) => {
                 fmt::push_quoted(line, &self.device(cell));
                 Ok(())
             }
@@ -372,6 +383,10 @@ impl<'l> Listing<'l> {
         match cell {
             Cell::Device(process, device) => device_label(self.labels, process, device),
             Cell::Pair(process, a, b) => format!("{}, {}", one(process, a), one(process, b)),
+            Cell::Fighters(process, cpu, mask) => {
+                let places = cpu.then_some(None).into_iter().chain(devices_of_mask(Some(mask)).map(Some));
+                places.map(|place| one(process, place)).collect::<Vec<_>>().join(", ")
+            }
             _ => String::new(),
         }
     }
@@ -388,7 +403,8 @@ fn place_name(labels: &dyn Labels, column: Column, cell: Cell) -> Option<String>
     Some(name.replace(char::is_control, " "))
 }
 
-/// nvprof builds the name of a launch in a buffer of 256 bytes: longer ones lose their end, correlation id and all.
+/// nvprof builds the name of a launch in a buffer of 256 bytes: longer ones lose their end, correlation id and all, and
+/// a space where the cut leaves one.
 const LAUNCH_BYTES: usize = 255;
 
 /// Appends a name; `text` puts the correlation id and the kernel launched behind it.
@@ -400,9 +416,13 @@ pub(super) fn push_name(line: &mut String, name: Name, text: bool) {
         Name::Launch(call, kernel, correlation) if text => {
             let start = line.len();
             let written = write!(line, "{call} ({kernel} [{correlation}])");
-            line.truncate(line.floor_char_boundary(start + LAUNCH_BYTES));
+            if line.len() > start + LAUNCH_BYTES {
+                line.truncate(line.floor_char_boundary(start + LAUNCH_BYTES));
+                line.truncate(line.trim_end_matches(' ').len());
+            }
             written
         }
+        Name::Marker(what, name, domain) => write!(line, "{what} {name} (Domain: {domain})"),
         Name::Launch(call, ..) => line.write_str(call),
         Name::Region(event, place, about) => {
             line.push_str(event);

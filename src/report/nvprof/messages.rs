@@ -26,6 +26,9 @@ pub const NO_KERNELS_IN_RANGE: &str = "No kernels were profiled in this range.";
 /// Stands for the API rows of an NVTX range.
 pub const NO_API_IN_RANGE: &str = "No API activities were profiled in this range.";
 
+/// Stands for the OpenACC rows of an NVTX range.
+pub const NO_OPENACC_IN_RANGE: &str = "No OpenACC activities were profiled in this range.";
+
 /// One thing to say, in the order in which a run says them. Displayed without prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message<'a> {
@@ -39,6 +42,8 @@ pub enum Message<'a> {
     InvalidTimestamps(u64),
     /// Above the tables: so many calls took no time that could be measured.
     EqualTimestamps(u64),
+    /// Above the tables of NVTX ranges: so many were never closed.
+    InvalidRanges(u64),
     /// Above every table; with a stored file it is the first line.
     Result,
     /// Instead of all tables.
@@ -114,6 +119,7 @@ impl fmt::Display for Message<'_> {
                 "Warning: {n} API trace records have same start and end timestamps.\nThis can happen because of \
                  short execution duration of CUDA APIs and low timer resolution on the underlying operating system."
             ),
+            Message::InvalidRanges(n) => write!(f, "Warning: Found {n} invalid range marker(s)"),
             Message::Result => f.write_str("Profiling result:"),
             Message::NoData => f.write_str("Warning: No profile data collected."),
             Message::NotFlushed => f.write_str(

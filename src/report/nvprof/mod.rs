@@ -9,7 +9,7 @@
 //! |---|---|
 //! | (none), `--print-gpu-summary`, `--print-api-summary`, `--print-openacc-summary` | [`summary::write`] |
 //! | `--print-summary-per-gpu` | [`per_gpu::write`] |
-//! | `--print-gpu-trace`, `--print-api-trace`, both | [`trace::gpu`], [`trace::api`], [`trace::merged`] |
+//! | `--print-gpu-trace`, `--print-api-trace`, both | [`trace::write`] |
 //! | `--print-openacc-trace` | [`openacc::trace`] |
 //! | (NVTX ranges recorded) | [`nvtx::write`] |
 //! | (unified memory used) | [`uvm::write`] |
@@ -68,6 +68,10 @@ pub trait Labels {
     /// What a graph is called that was traced whole.
     fn graph(&self, _graph: u32) -> &str {
         operation::GRAPH
+    }
+    /// Whether nvprof's own omissions are wanted too, where the default shows more than it did.
+    fn as_nvprof(&self) -> bool {
+        false
     }
     /// What a context is called; `None`: by its number.
     fn context(&self, _context: u32) -> Option<String> {

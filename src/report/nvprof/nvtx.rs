@@ -5,7 +5,7 @@ use std::io;
 use crate::analysis::summary::SummaryRow;
 
 use super::Options;
-use super::messages::{self, Prefix};
+use super::messages::{self, Message, Prefix};
 use super::summary::{self, Section};
 
 /// A thread that opened ranges.
@@ -39,20 +39,40 @@ pub struct Range<'a> {
     pub api: &'a [SummaryRow],
 }
 
-/// Writes the section; nothing if there are no threads.
-pub fn write(out: &mut dyn io::Write, threads: &[Thread], prefix: Prefix, options: &Options) -> io::Result<()> {
-    if threads.is_empty() {
-        return Ok(());
+/// Which tables a range has: those that the summary above has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tables {
+    /// GPU work.
+    pub gpu: bool,
+    /// API calls.
+    pub api: bool,
+    /// OpenACC regions alone were asked for. nvprof never finds any in a range, and says so.
+    pub openacc: bool,
+}
+
+/// Writes the section; nothing if there are no threads. `unclosed` ranges are warned of.
+pub fn write(
+    out: &mut dyn io::Write,
+    threads: &[Thread],
+    unclosed: u64,
+    tables: Tables,
+    prefix: Prefix,
+    options: &Options,
+) -> io::Result<()> {
+    if !threads.is_empty() {
+        writeln!(out)?;
+        writeln!(out, "{prefix}NVTX result:")?;
     }
-    writeln!(out)?;
-    writeln!(out, "{prefix}NVTX result:")?;
+    if unclosed > 0 {
+        Message::InvalidRanges(unclosed).write(out, prefix)?;
+    }
     for thread in threads {
         writeln!(out, "{prefix}  Thread \"{}\" (id = {})", or_unnamed(thread.name), thread.id)?;
         for domain in thread.domains {
             writeln!(out, "{prefix}    Domain \"{}\"", or_unnamed(domain.name))?;
             for range in domain.ranges {
                 writeln!(out, "{prefix}      Range \"{}\"", range.range.name.replace(char::is_control, " "))?;
-                write_range(out, range, options)?;
+                write_range(out, range, tables, options)?;
                 // Readers take the empty line as the end of a range.
                 writeln!(out)?;
             }
@@ -61,18 +81,17 @@ pub fn write(out: &mut dyn io::Write, threads: &[Thread], prefix: Prefix, option
     Ok(())
 }
 
-fn write_range(out: &mut dyn io::Write, range: &Range, options: &Options) -> io::Result<()> {
-    let sections = [
-        // The one section that keeps its colon in CSV.
-        Section {
-            label: if options.csv { "Range:" } else { "Range" },
-            rows: std::slice::from_ref(range.range),
-            total_ns: None,
-            empty: "",
-        },
-        Section { empty: messages::NO_KERNELS_IN_RANGE, ..Section::gpu(range.gpu) },
-        Section { empty: messages::NO_API_IN_RANGE, ..Section::api(range.api) },
-    ];
+fn write_range(out: &mut dyn io::Write, range: &Range, tables: Tables, options: &Options) -> io::Result<()> {
+    let mut sections = vec![Section::range(range.range, options.csv)];
+    if tables.gpu {
+        sections.push(Section { empty: messages::NO_KERNELS_IN_RANGE, ..Section::gpu(range.gpu) });
+    }
+    if tables.api {
+        sections.push(Section { empty: messages::NO_API_IN_RANGE, ..Section::api(range.api) });
+    }
+    if tables.openacc {
+        sections.push(Section { empty: messages::NO_OPENACC_IN_RANGE, ..Section::openacc(&[], false) });
+    }
     summary::write(out, &sections, options)
 }
 
@@ -87,10 +106,12 @@ mod tests {
     use super::*;
     use crate::analysis::stats::{Stats, Wanted};
 
+    const EVERYTHING: Tables = Tables { gpu: true, api: true, openacc: false };
+
     fn row(name: &str, duration: i64) -> SummaryRow {
         let mut stats = Stats::default();
         stats.add(duration, Wanted::default());
-        SummaryRow { name: name.to_owned(), stats }
+        SummaryRow::new(name, stats)
     }
 
     fn print(gpu: &[SummaryRow], csv: bool) -> String {
@@ -101,7 +122,7 @@ mod tests {
         let threads = [Thread { name: "", id: 2_564_218_880, domains: &domains }];
         let mut out = Vec::new();
         let options = Options { csv, unit: TimeUnit::Auto, origin_ns: None };
-        write(&mut out, &threads, Prefix(Some(10)), &options).unwrap();
+        write(&mut out, &threads, 0, EVERYTHING, Prefix(Some(10)), &options).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -131,13 +152,16 @@ mod tests {
 
     #[test]
     fn the_range_keeps_its_colon_in_csv() {
-        assert!(print(&[], true).contains("\n,%,s,,s,s,s,\n\"Range:\",100.000000,1.226930,1,"));
+        // Without kernels the unit suits the calls.
+        assert!(print(&[], true).contains("\n,%,us,,us,us,us,\n\"Range:\",100.000000,1226930.000000,1,"));
     }
 
     #[test]
     fn no_ranges_say_nothing() {
         let mut out = Vec::new();
-        write(&mut out, &[], Prefix(None), &Options::default()).unwrap();
+        write(&mut out, &[], 0, EVERYTHING, Prefix(None), &Options::default()).unwrap();
         assert!(out.is_empty());
+        write(&mut out, &[], 2, EVERYTHING, Prefix(None), &Options::default()).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "======== Warning: Found 2 invalid range marker(s)\n");
     }
 }

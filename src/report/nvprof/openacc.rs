@@ -4,12 +4,13 @@ use std::io;
 
 use hashbrown::HashMap;
 
-use crate::analysis::activity::OpenaccRegion;
+use crate::analysis::activity::{GpuActivity, OpenaccRegion};
 use crate::analysis::openacc::exclusive_ns;
 use crate::analysis::stats::Wanted;
 use crate::analysis::summary::{Summary, SummaryRow};
 
 use super::listing::{Cell, Column, Listing, Name, Row, push_name};
+use super::trace::unified_row;
 use super::{Labels, Options, messages};
 
 /// Sums regions by what they are called. Exclusive times (nvprof's default) leave out nested regions;
@@ -26,7 +27,7 @@ pub fn summary(regions: &[OpenaccRegion], labels: &dyn Labels, inclusive: bool) 
         };
         name.clear();
         push_name(&mut name, name_of(region, labels), true);
-        let new = || SummaryRow { name: name.clone(), stats: Default::default() };
+        let new = || SummaryRow::new(name.clone(), Default::default());
         let row = by_name.entry_ref(name.as_str()).or_insert_with(new);
         row.stats.add(duration, Wanted::default());
     }
@@ -35,25 +36,35 @@ pub fn summary(regions: &[OpenaccRegion], labels: &dyn Labels, inclusive: bool) 
     summary
 }
 
-/// Writes `--print-openacc-trace`. `regions` by start.
+/// Writes `--print-openacc-trace`. `regions` by start; with them, as nvprof does, events of unified memory.
 pub fn trace(
     out: &mut dyn io::Write,
     regions: &[OpenaccRegion],
+    unified: &[GpuActivity],
     labels: &dyn Labels,
     options: &Options,
 ) -> io::Result<()> {
-    if regions.is_empty() {
+    if regions.is_empty() && unified.is_empty() {
         // Kernels, indeed: nvprof has no other words here.
         return writeln!(out, "{}", messages::NO_KERNELS);
     }
-    use Column::*;
-    let valid = || regions.iter().filter(|r| r.duration_ns.is_some());
-    let origin = options.origin_ns.unwrap_or_else(|| valid().map(|r| r.start_ns).min().unwrap_or(0));
-    let rows = || regions.iter().map(|region| row(region, labels, origin));
-    let columns = [Start, Duration, Size, Device, Context, Stream];
-    let mut listing = Listing::new(&columns, rows(), labels, options);
+    let valid = regions.iter().filter(|r| r.duration_ns.is_some()).map(|r| r.start_ns);
+    let first = valid.chain(unified.iter().map(|event| event.start_ns)).min().unwrap_or(0);
+    let origin = options.origin_ns.unwrap_or(first);
+    let mut rows: Vec<(i64, Row)> = regions.iter().map(|r| (r.start_ns, row(r, labels, origin))).collect();
+    let without_place = |event: &GpuActivity| unified_row(event, origin).with(Column::Device, Cell::Empty);
+    rows.extend(unified.iter().map(|event| (event.start_ns, without_place(event))));
+    // A stable order: of equal starts the region comes first.
+    rows.sort_by_key(|(start, _)| *start);
+    let mut columns = vec![Column::Start, Column::Duration];
+    columns.extend(regions.iter().any(|r| r.bytes.is_some_and(|b| b != 0)).then_some(Column::Size));
+    columns.extend([Column::Device, Column::Context, Column::Stream]);
+    columns.extend((!unified.is_empty()).then_some(Column::UnifiedMemory));
+    // Sizes in a column of one unit are in bytes, however large.
+    let decide_units = rows.iter().map(|(_, row)| row.clone().with(Column::Size, Cell::Empty));
+    let mut listing = Listing::new(&columns, decide_units, labels, options);
     listing.head(out)?;
-    rows().try_for_each(|row| listing.row(out, &row))
+    rows.iter().try_for_each(|(_, row)| listing.row(out, row))
 }
 
 fn row<'a>(region: &OpenaccRegion, labels: &'a dyn Labels, origin_ns: i64) -> Row<'a> {
@@ -79,8 +90,7 @@ fn name_of<'a>(region: &OpenaccRegion, labels: &'a dyn Labels) -> Name<'a> {
     Name::Region(event_name(region.kind), place, (!about.is_empty()).then_some(about))
 }
 
-/// `CUpti_OpenAccEventKind` as nvprof prints it. The golden files have 1, 4 to 7 and 9 to 15; the others follow the
-/// names of the OpenACC profiling interface.
+/// `CUpti_OpenAccEventKind` as nvprof prints it.
 fn event_name(kind: u32) -> &'static str {
     match kind {
         1 => "acc_device_init",
@@ -141,7 +151,7 @@ mod tests {
     #[test]
     fn trace_has_sizes_and_places_where_known() {
         assert_eq!(
-            written(|out| trace(out, &regions(), &Names::new(), &TEXT)),
+            written(|out| trace(out, &regions(), &[], &Names::new(), &TEXT)),
             &"
    Start  Duration      Size           Device   Context    Stream  Name
      0ns  20.945us         -                -         -         -  acc_device_init
@@ -155,12 +165,12 @@ mod tests {
 
     #[test]
     fn quotes_in_csv_names_are_doubled() {
-        let text = written(|out| trace(out, &regions()[4..], &Names::new(), &CSV));
+        let text = written(|out| trace(out, &regions()[4..], &[], &Names::new(), &CSV));
         assert!(text.ends_with(",\"acc_enqueue_upload@a \"\"b\"\".c:101 (X[:n])\",\n"), "{text}");
     }
 
     #[test]
     fn an_empty_trace_speaks_of_kernels() {
-        assert_eq!(written(|out| trace(out, &[], &Names::new(), &TEXT)), "No kernels were profiled.\n");
+        assert_eq!(written(|out| trace(out, &[], &[], &Names::new(), &TEXT)), "No kernels were profiled.\n");
     }
 }

@@ -1,13 +1,15 @@
-//! `--print-summary-per-gpu`: one summary table per device, idle devices included.
+//! `--print-summary-per-gpu`: one summary table per device, idle devices included, and its unified memory.
 
 use std::io;
 
+use crate::analysis::uvm::UvmProfile;
+
 use super::messages::Prefix;
 use super::summary::{self, Section};
-use super::{Labels, Options, device_label};
+use super::{Labels, Options, device_label, uvm};
 
 /// One device and its sections: GPU activities, and OpenACC where there is any. API calls belong to no device.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Device<'a> {
     /// Ordinal of the process.
     pub process: u32,
@@ -15,6 +17,8 @@ pub struct Device<'a> {
     pub device: u32,
     /// As for [`summary::write`]; percentages are of this device.
     pub sections: &'a [Section<'a>],
+    /// What unified memory did there.
+    pub unified: UvmProfile,
 }
 
 /// Writes the tables in the order given, which should be by device index.
@@ -29,6 +33,7 @@ pub fn write(
         writeln!(out)?;
         writeln!(out, "{prefix}Device \"{}\"", device_label(labels, device.process, device.device))?;
         summary::write(out, device.sections, options)?;
+        uvm::write(out, &device.unified, labels, prefix, options)?;
     }
     Ok(())
 }
@@ -44,10 +49,13 @@ mod tests {
     fn idle_devices_are_listed_and_unnamed_ones_numbered() {
         let mut stats = Stats::default();
         stats.add(1_792, Wanted::default());
-        let rows = [SummaryRow { name: "[CUDA memset]".to_owned(), stats }];
+        let rows = [SummaryRow::new("[CUDA memset]", stats)];
         let (busy, idle) = ([Section::gpu(&rows), Section::openacc(&[], false)], [Section::gpu(&[])]);
-        let devices =
-            [Device { process: 0, device: 0, sections: &busy }, Device { process: 0, device: 1, sections: &idle }];
+        let unified = UvmProfile::default;
+        let devices = [
+            Device { process: 0, device: 0, sections: &busy, unified: unified() },
+            Device { process: 0, device: 1, sections: &idle, unified: unified() },
+        ];
         assert_eq!(
             written(|out| write(out, &devices, &Names::new(), Prefix(None), &TEXT)),
             "

@@ -47,6 +47,16 @@ impl<'a> Section<'a> {
         Section { empty: messages::NO_OPENACC, ..Section::openacc(rows, inclusive) }
     }
 
+    /// An NVTX range, which stands above what happened in it. In CSV its label keeps the colon.
+    pub fn range(row: &'a SummaryRow, csv: bool) -> Section<'a> {
+        let label = if csv { "Range:" } else { "Range" };
+        Section { label, rows: std::slice::from_ref(row), total_ns: None, empty: "" }
+    }
+
+    fn is_range(&self) -> bool {
+        self.label.starts_with("Range")
+    }
+
     /// The same section with shares of `total_ns`, of which the rows shown may be a part.
     pub fn of(self, total_ns: u128) -> Section<'a> {
         Section { total_ns: Some(total_ns), ..self }
@@ -101,8 +111,8 @@ pub fn write(out: &mut dyn io::Write, sections: &[Section], options: &Options) -
 /// One unit per column, or `None` where each cell has its own.
 type Units = Option<[&'static Unit; TIMES]>;
 
-/// A column's unit suits its largest value in the first section that has rows; the others follow, however badly
-/// it suits them.
+/// A column's unit suits its largest value in the first section that has rows, an NVTX range itself last; the others
+/// follow, however badly it suits them.
 fn column_units(sections: &[Section], options: &Options) -> Units {
     if let Some(fixed) = options.unit.fixed() {
         return Some([fixed; TIMES]);
@@ -111,7 +121,8 @@ fn column_units(sections: &[Section], options: &Options) -> Units {
         return None;
     }
     let mut largest = [0.0; TIMES];
-    if let Some(first) = sections.iter().find(|s| !s.rows.is_empty()) {
+    let with_rows = || sections.iter().filter(|s| !s.rows.is_empty());
+    if let Some(first) = with_rows().find(|s| !s.is_range()).or(with_rows().next()) {
         for row in first.rows {
             for (max, value) in largest.iter_mut().zip(times(row)) {
                 *max = f64::max(*max, value);
@@ -125,7 +136,7 @@ fn column_units(sections: &[Section], options: &Options) -> Units {
 fn times(row: &SummaryRow) -> [f64; TIMES] {
     let stats = &row.stats;
     let min = if stats.count == 0 { 0 } else { stats.min_ns };
-    [stats.total_ns as f64, stats.floor_mean_ns() as f64, min as f64, stats.max_ns as f64]
+    [stats.total_ns as f64, row.mean_ns() as f64, min as f64, stats.max_ns as f64]
 }
 
 fn text_head(units: &Units) -> String {
@@ -198,7 +209,7 @@ mod tests {
     fn row(name: &str, durations: &[i64]) -> SummaryRow {
         let mut stats = Stats::default();
         durations.iter().for_each(|&d| stats.add(d, Wanted::default()));
-        SummaryRow { name: name.to_owned(), stats }
+        SummaryRow::new(name, stats)
     }
 
     fn print(sections: &[Section], csv: bool, unit: TimeUnit) -> String {

@@ -1,12 +1,15 @@
 //! `--print-gpu-trace`, `--print-api-trace`, and both: every activity in order of its start.
 
 use std::io;
+use std::iter::Peekable;
 
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 
 use crate::analysis::activity::{ApiCall, GpuActivity, What};
+use crate::analysis::markers::{Marker, MarkerKind};
 use crate::cupti::operation;
+use crate::cupti::unified::{THRASHING, THROTTLING, is_of_cpu};
 
 use super::fmt;
 use super::listing::{Cell, Column, Listing, Name, Row};
@@ -46,63 +49,125 @@ impl Launches {
     }
 }
 
-/// Writes `--print-gpu-trace`. `rows` by start.
-pub fn gpu(
-    out: &mut dyn io::Write,
-    rows: &[GpuActivity],
-    labels: &dyn Labels,
-    options: &Options,
-) -> io::Result<()> {
-    merged(out, rows, None, &Launches::default(), labels, options)
+/// What one listing shows.
+#[derive(Clone, Copy, Default)]
+pub struct Rows<'a> {
+    /// Work of the GPU and events of unified memory, by start. `None`: the GPU was not asked for.
+    pub gpu: Option<&'a [GpuActivity]>,
+    /// API calls by start. `None`: they were not asked for.
+    pub calls: Option<&'a [ApiCall]>,
+    /// Events of unified memory where the GPU was not asked for, by start.
+    pub unified: &'a [GpuActivity],
+    /// Begins and ends of NVTX ranges, and marks, in order of time. They stand among API calls.
+    pub markers: &'a [Marker],
 }
 
-/// Writes `--print-api-trace`. `calls` by start.
-pub fn api(
-    out: &mut dyn io::Write,
-    calls: &[ApiCall],
-    launches: &Launches,
-    labels: &dyn Labels,
-    options: &Options,
-) -> io::Result<()> {
-    if calls.is_empty() {
-        return writeln!(out, "{}", messages::NO_API);
+impl<'a> Rows<'a> {
+    /// All rows in order of their start. Of those that start together a call comes first, since it is the cause; then,
+    /// as nvprof has them, work of the GPU, markers and unified memory.
+    fn in_order(&self) -> impl Iterator<Item = Listed<'a>> + use<'a> {
+        let gpu = self.gpu.unwrap_or_default();
+        let unified = gpu.iter().filter(|row| is_unified(row)).chain(self.unified);
+        let mut sources: [Peekable<Box<dyn Iterator<Item = Listed<'a>> + 'a>>; 4] = [
+            boxed(self.calls.unwrap_or_default().iter().map(Listed::Call)),
+            boxed(gpu.iter().filter(|row| !is_unified(row)).map(Listed::Gpu)),
+            boxed(self.markers.iter().map(Listed::Marker)),
+            boxed(unified.map(Listed::Unified)),
+        ];
+        std::iter::from_fn(move || {
+            let starts = sources.iter_mut().enumerate().filter_map(|(i, rows)| Some((rows.peek()?.start_ns(), i)));
+            let (_, first) = starts.min()?;
+            sources[first].next()
+        })
     }
-    let origin = options.origin_ns.unwrap_or_else(|| first_start(&[], calls));
-    let rows = || calls.iter().map(|call| api_row(call, launches, labels, origin));
-    let mut listing = Listing::new(&[Column::Start, Column::Duration], rows(), labels, options);
-    listing.head(out)?;
-    rows().try_for_each(|row| listing.row(out, &row))
+
+    fn is_empty(&self) -> bool {
+        self.in_order().next().is_none()
+    }
+
+    /// The start of the first row with valid times.
+    fn first_start(&self) -> i64 {
+        let activities = self.gpu.unwrap_or_default().iter().chain(self.unified);
+        let gpu = activities.filter(|r| has_times(r)).map(|r| r.start_ns);
+        let calls = self.calls.unwrap_or_default().iter().filter(|c| c.duration_ns.is_some()).map(|c| c.start_ns);
+        gpu.chain(calls).chain(self.markers.iter().map(|m| m.at_ns)).min().unwrap_or(0)
+    }
+
+    fn has_unified_memory(&self) -> bool {
+        self.gpu.unwrap_or_default().iter().chain(self.unified).any(is_unified)
+    }
 }
 
-/// Writes both in one list. `calls` is `None` where only the GPU was asked for.
-pub fn merged(
+/// One row of a listing, not yet laid out.
+#[derive(Clone, Copy)]
+enum Listed<'a> {
+    Call(&'a ApiCall),
+    Gpu(&'a GpuActivity),
+    Marker(&'a Marker),
+    Unified(&'a GpuActivity),
+}
+
+impl Listed<'_> {
+    fn start_ns(&self) -> i64 {
+        match self {
+            Listed::Call(call) => call.start_ns,
+            Listed::Gpu(row) | Listed::Unified(row) => row.start_ns,
+            Listed::Marker(marker) => marker.at_ns,
+        }
+    }
+}
+
+fn boxed<'a>(rows: impl Iterator<Item = Listed<'a>> + 'a) -> Peekable<Box<dyn Iterator<Item = Listed<'a>> + 'a>> {
+    let rows: Box<dyn Iterator<Item = Listed<'a>> + 'a> = Box::new(rows);
+    rows.peekable()
+}
+
+fn is_unified(row: &GpuActivity) -> bool {
+    matches!(row.what, What::Uvm { .. })
+}
+
+/// Writes a listing: `--print-gpu-trace`, `--print-api-trace`, or both in one list.
+pub fn write(
     out: &mut dyn io::Write,
-    rows: &[GpuActivity],
-    calls: Option<&[ApiCall]>,
+    rows: &Rows,
     launches: &Launches,
     labels: &dyn Labels,
     options: &Options,
 ) -> io::Result<()> {
-    if rows.is_empty() {
+    let beside_calls = !rows.markers.is_empty() || !rows.unified.is_empty();
+    let no_kernels = rows.gpu.is_some_and(<[GpuActivity]>::is_empty);
+    let no_calls = rows.calls.is_some_and(<[ApiCall]>::is_empty) && !beside_calls;
+    if no_kernels {
         writeln!(out, "{}", messages::NO_KERNELS)?;
     }
-    if calls.is_some_and(<[ApiCall]>::is_empty) {
+    if no_calls {
         writeln!(out, "{}", messages::NO_API)?;
     }
-    let calls = calls.unwrap_or_default();
-    if rows.is_empty() && calls.is_empty() {
+    if rows.is_empty() {
         return Ok(());
     }
-    let origin = options.origin_ns.unwrap_or_else(|| first_start(rows, calls));
+    let origin = options.origin_ns.unwrap_or_else(|| rows.first_start());
+    let columns = match rows.gpu {
+        Some(gpu) => columns(gpu),
+        None => {
+            let unified = rows.has_unified_memory().then_some(Column::UnifiedMemory);
+            [Column::Start, Column::Duration].into_iter().chain(unified).collect()
+        }
+    };
     let listed = || {
-        Merge { rows, calls }.map(|either| match either {
-            Either::Gpu(row) => gpu_row(row, labels, origin),
-            Either::Api(call) => api_row(call, launches, labels, origin),
+        rows.in_order().map(|row| match row {
+            Listed::Gpu(row) | Listed::Unified(row) => gpu_row(row, labels, origin),
+            Listed::Call(call) => api_row(call, launches, labels, origin),
+            Listed::Marker(marker) => marker_row(marker, labels, origin),
         })
     };
-    let mut listing = Listing::new(&columns(rows), listed(), labels, options);
+    // Where calls alone were asked for, the units of columns suit the calls.
+    let suited_to_calls = rows.gpu.is_none() && rows.calls.is_some_and(|calls| !calls.is_empty());
+    let decide_units = listed().filter(|row| !suited_to_calls || !row.is_unified());
+    let mut listing = Listing::new(&columns, decide_units, labels, options);
     listing.head(out)?;
     listed().try_for_each(|row| listing.row(out, &row))?;
+    // The notes are about columns that only a listing of the GPU has.
     listing.notes(out)
 }
 
@@ -124,13 +189,6 @@ fn columns(rows: &[GpuActivity]) -> Vec<Column> {
     columns
 }
 
-/// The start of the first row with valid times.
-fn first_start(rows: &[GpuActivity], calls: &[ApiCall]) -> i64 {
-    let gpu = rows.iter().filter(|r| has_times(r)).map(|r| r.start_ns).min();
-    let api = calls.iter().filter(|c| c.duration_ns.is_some()).map(|c| c.start_ns).min();
-    [gpu, api].into_iter().flatten().min().unwrap_or(0)
-}
-
 /// Events of unified memory may be moments; all else without a duration lost its times.
 fn has_times(row: &GpuActivity) -> bool {
     row.duration_ns.is_some() || matches!(row.what, What::Uvm { .. })
@@ -144,6 +202,17 @@ fn api_row<'a>(call: &ApiCall, launches: &Launches, labels: &'a dyn Labels, orig
     };
     let row = Row::new(name).at(call.start_ns, call.duration_ns, origin_ns);
     Row { correlation: correlation(call.correlation), ..row }
+}
+
+fn marker_row<'a>(marker: &Marker, labels: &'a dyn Labels, origin_ns: i64) -> Row<'a> {
+    let what = match marker.kind {
+        MarkerKind::Start => "[Range start]",
+        MarkerKind::End => "[Range end]",
+        MarkerKind::Mark => "[Marker]",
+    };
+    let domain = Some(labels.text(marker.domain)).filter(|_| marker.domain != 0).unwrap_or("<unnamed>");
+    Row::new(Name::Marker(what, labels.text(marker.name), domain))
+        .with(Column::Start, Cell::Value(marker.at_ns.saturating_sub(origin_ns) as f64))
 }
 
 fn correlation(id: u64) -> Option<u64> {
@@ -166,8 +235,8 @@ fn gpu_row<'a>(row: &GpuActivity, labels: &'a dyn Labels, origin_ns: i64) -> Row
         What::Kernel { shape } => kernel_cells(listed, *shape, labels),
         What::Memcpy { src_kind, dst_kind, bytes, peer, .. } => {
             let listed = moved(listed, *bytes, row.duration_ns)
-                .with(Column::SrcMemType, Cell::Word(operation::memory_kind(*src_kind)))
-                .with(Column::DstMemType, Cell::Word(operation::memory_kind(*dst_kind)));
+                .with(Column::SrcMemType, memory(*src_kind, labels))
+                .with(Column::DstMemType, memory(*dst_kind, labels));
             match *peer {
                 None => listed,
                 Some([src_device, src_context, dst_device, dst_context]) => listed
@@ -177,8 +246,9 @@ fn gpu_row<'a>(row: &GpuActivity, labels: &'a dyn Labels, origin_ns: i64) -> Row
                     .with(Column::DstContext, Cell::Id(dst_context)),
             }
         }
-        What::Memset { mem_kind, bytes } => moved(listed, *bytes, row.duration_ns)
-            .with(Column::SrcMemType, Cell::Word(operation::memory_kind(*mem_kind))),
+        What::Memset { mem_kind, bytes } => {
+            moved(listed, *bytes, row.duration_ns).with(Column::SrcMemType, memory(*mem_kind, labels))
+        }
         What::Graph { .. } => listed,
         What::Uvm { .. } => return uvm_cells(listed, row, origin_ns),
     };
@@ -186,7 +256,9 @@ fn gpu_row<'a>(row: &GpuActivity, labels: &'a dyn Labels, origin_ns: i64) -> Row
         .with(Column::Device, Cell::Device(row.process, row.device))
         .with(Column::Context, Cell::Id(row.context))
         .with(Column::Stream, Cell::Id(row.stream));
-    Row { correlation: correlation(row.correlation), ..listed }
+    // nvprof prints an id for every row of the GPU, 0 where there is none.
+    let id = if labels.as_nvprof() { Some(row.correlation) } else { correlation(row.correlation) };
+    Row { correlation: id, ..listed }
 }
 
 /// Launch details. Traces of other tools may lack any of them.
@@ -205,28 +277,43 @@ fn kernel_cells<'a>(row: Row<'a>, shape: u32, labels: &dyn Labels) -> Row<'a> {
         .with(Column::DynamicSmem, bytes(shape.dynamic_smem_bytes))
 }
 
+/// A kind of memory. nvprof has no words for static memory.
+fn memory(kind: u32, labels: &dyn Labels) -> Cell {
+    match labels.as_nvprof() && kind > operation::LAST_NAMED_BY_NVPROF {
+        true => Cell::Empty,
+        false => Cell::Word(operation::memory_kind(kind)),
+    }
+}
+
 fn moved<'a>(row: Row<'a>, bytes: i64, duration_ns: Option<i64>) -> Row<'a> {
     let rate = duration_ns.and_then(|ns| fmt::rate(bytes, ns));
     row.with(Column::Size, Cell::Value(bytes as f64))
         .with(Column::Throughput, rate.map_or(Cell::Empty, Cell::Value))
 }
 
+/// The cells of an event of unified memory that every listing has.
+pub(super) fn unified_row<'a>(row: &GpuActivity, origin_ns: i64) -> Row<'a> {
+    let What::Uvm { kind, .. } = row.what else { return Row::new(Name::Plain("")) };
+    uvm_cells(Row::new(Name::Plain(uvm_name(kind))).at(row.start_ns, row.duration_ns, origin_ns), row, origin_ns)
+}
+
 fn uvm_cells<'a>(listed: Row<'a>, row: &GpuActivity, origin_ns: i64) -> Row<'a> {
-    let What::Uvm { kind, value, address, src_device, dst_device, pc } = row.what else { return listed };
+    let What::Uvm { kind, value, address, src_device, dst_device, pc, flags } = row.what else { return listed };
     let what = match (kind, pc) {
         (3, Some(pc)) => Cell::Pc(pc),
         (3 | 4, _) => Cell::Faults(value),
-        (6, _) => Cell::Empty,
+        (THROTTLING, _) => Cell::Empty,
         _ => Cell::Bytes(value),
     };
     let place = match (kind, src_device, dst_device) {
         // A fault on the CPU is no device's.
         (3, ..) => Cell::Empty,
+        (THRASHING, mask, _) => Cell::Fighters(row.process, is_of_cpu(flags), mask.unwrap_or(0)),
+        (THROTTLING, ..) if is_of_cpu(flags) => Cell::Fighters(row.process, true, 0),
+        (THROTTLING, Some(device), _) => Cell::Device(row.process, device),
         // Copies and faults belong to the GPU that has a part in them.
-        (1 | 2 | 4 | 6, Some(device), None) | (1 | 2 | 4 | 6, None, Some(device)) => {
-            Cell::Device(row.process, device)
-        }
-        (4 | 6, Some(device), Some(other)) if device == other => Cell::Device(row.process, device),
+        (1 | 2 | 4, Some(device), None) | (1 | 2 | 4, None, Some(device)) => Cell::Device(row.process, device),
+        (4, Some(device), Some(other)) if device == other => Cell::Device(row.process, device),
         (1, _, Some(device)) | (2, Some(device), _) => Cell::Device(row.process, device),
         (_, None, None) => Cell::Device(row.process, row.device),
         (_, src, dst) => Cell::Pair(row.process, src, dst),
@@ -238,8 +325,7 @@ fn uvm_cells<'a>(listed: Row<'a>, row: &GpuActivity, origin_ns: i64) -> Row<'a> 
         .with(Column::VirtualAddress, Cell::Address(address))
 }
 
-/// What nvprof calls an event of unified memory, by `CUpti_ActivityUnifiedMemoryCounterKind`. The last three names
-/// were never seen in its output.
+/// What nvprof calls an event of unified memory, by `CUpti_ActivityUnifiedMemoryCounterKind`.
 fn uvm_name(kind: u32) -> &'static str {
     match kind {
         1 => "[Unified Memory Memcpy HtoD]",
@@ -247,44 +333,10 @@ fn uvm_name(kind: u32) -> &'static str {
         3 => "[Unified Memory CPU page faults]",
         4 => "[Unified Memory GPU page faults]",
         5 => "[Unified Memory page thrash]",
-        6 => "[Unified Memory throttle]",
+        6 => "[Unified Memory page throttle]",
         7 => "[Unified Memory remote map]",
         8 => "[Unified Memory Memcpy DtoD]",
         _ => "[Unified Memory]",
-    }
-}
-
-enum Either<'a> {
-    Gpu(&'a GpuActivity),
-    Api(&'a ApiCall),
-}
-
-/// Two sorted lists as one. Of equal starts the call comes first: it is the cause.
-#[derive(Clone, Copy)]
-struct Merge<'a> {
-    rows: &'a [GpuActivity],
-    calls: &'a [ApiCall],
-}
-
-impl<'a> Iterator for Merge<'a> {
-    type Item = Either<'a>;
-
-    fn next(&mut self) -> Option<Either<'a>> {
-        match (self.rows.split_first(), self.calls.split_first()) {
-            (Some((row, _)), Some((call, calls))) if call.start_ns <= row.start_ns => {
-                self.calls = calls;
-                Some(Either::Api(call))
-            }
-            (Some((row, rows)), _) => {
-                self.rows = rows;
-                Some(Either::Gpu(row))
-            }
-            (None, Some((call, calls))) => {
-                self.calls = calls;
-                Some(Either::Api(call))
-            }
-            (None, None) => None,
-        }
     }
 }
 

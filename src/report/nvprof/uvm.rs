@@ -45,8 +45,8 @@ pub fn write(
         ("CPU Page faults", profile.cpu_faults),
         ("CPU thrashes", profile.cpu_thrashes),
         ("CPU throttles", profile.cpu_throttles),
-        ("remote mappings to CPU", profile.remote_maps_to_cpu),
         ("remote mappings from CPU", profile.remote_maps_from_cpu),
+        ("remote mappings to CPU", profile.remote_maps_to_cpu),
     ] {
         if count > 0 {
             writeln!(out, "Total {what}: {count}")?;
@@ -55,7 +55,7 @@ pub fn write(
     Ok(())
 }
 
-/// Sizes and times name their unit whatever `-u` says; a forced unit holds for the times.
+/// Sizes and times name their unit whatever `-u` says; a forced unit holds for the times, and stands behind the cell.
 fn text_row(event: UvmEvent, totals: &UvmTotals, options: &Options) -> String {
     let dash = || "-".to_owned();
     let size = |bytes: f64, width| if event.has_bytes() { fmt::size(bytes, width) } else { dash() };
@@ -63,8 +63,8 @@ fn text_row(event: UvmEvent, totals: &UvmTotals, options: &Options) -> String {
         None => fmt::time(ns as f64, 10),
         Some(unit) => {
             let mut cell = String::new();
-            fmt::push_in_unit(&mut cell, ns as f64, unit, 10 - unit.name.len());
-            cell + unit.name
+            fmt::push_in_unit(&mut cell, ns as f64, unit, 10);
+            format!("{cell:>10}{}", unit.name)
         }
     });
     format!(
@@ -103,17 +103,18 @@ fn csv_row(device: &str, event: UvmEvent, totals: &UvmTotals) -> String {
     line
 }
 
-/// The names of nvprof 9 and later. Those of throttles and of copies between devices were never seen in its output.
+/// The names of nvprof 9 and later.
 fn name(event: UvmEvent) -> &'static str {
     match event {
         UvmEvent::HostToDevice => "Host To Device",
         UvmEvent::DeviceToHost => "Device To Host",
-        UvmEvent::DeviceToDevice => "Device To Device",
         UvmEvent::GpuFaultGroups => "Gpu page fault groups",
         UvmEvent::Thrashes => "Memory thrashes",
-        UvmEvent::Throttles => "Memory throttles",
+        UvmEvent::Throttles => "Page throttles",
         UvmEvent::RemoteMapFromDevice => "Remote mapping from device",
         UvmEvent::RemoteMapToDevice => "Remote mapping to device",
+        UvmEvent::FromDevice => "Transfers from Device",
+        UvmEvent::ToDevice => "Transfers to Device",
     }
 }
 
@@ -129,7 +130,7 @@ mod tests {
             gpu(1, 900, uvm(1, 1_040_384, None, Some(0), None)),
             gpu(2, 699_179, uvm(2, 1_044_480, Some(0), None, None)),
             gpu(3, 12_247_350, uvm(4, 49, Some(0), None, None)),
-            gpu(4, None, uvm(5, 65_536, None, Some(0), None)),
+            gpu(4, None, uvm(5, 65_536, Some(1), None, None)),
             gpu(5, None, uvm(7, 2 << 20, Some(0), None, None)),
         ];
         rows.extend((0..72).map(|i| gpu(6 + i, None, uvm(3, 1, None, None, Some(0x4034d6)))));
@@ -150,7 +151,6 @@ Device \"Tesla V100-SXM2-32GB (0)\"
        1  64.000KB  64.000KB  64.000KB  64.00000KB           -  Memory thrashes
        1  2.0000MB  2.0000MB  2.0000MB  2.000000MB           -  Remote mapping from device
 Total CPU Page faults: 72
-Total CPU thrashes: 1
 Total remote mappings to CPU: 1
 "
         );
@@ -161,7 +161,7 @@ Total remote mappings to CPU: 1
         let options = Options { unit: TimeUnit::Ms, ..TEXT };
         let row = gpu(0, 33_056, uvm(1, 4_096, None, Some(0), None));
         let text = written(|out| write(out, &UvmProfile::new([&row]), &Names::new(), Prefix(None), &options));
-        assert!(text.ends_with("4.000000KB  0.033056ms  Host To Device\n"), "{text}");
+        assert!(text.ends_with("4.000000KB    0.033056ms  Host To Device\n"), "{text}");
     }
 
     #[test]

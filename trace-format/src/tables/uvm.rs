@@ -13,7 +13,7 @@ crate::table! {
         value: i64 = Delta, Other;
         /// Virtual address.
         address: u64 = Delta, Other;
-        /// Source; null: the CPU.
+        /// Source; null: the CPU. Of thrashing (kind 5) a mask of the devices that take part.
         src_device: Option<u32> = Dictionary, Id;
         /// Destination; null: the CPU.
         dst_device: Option<u32> = Dictionary, Id;

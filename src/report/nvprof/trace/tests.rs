@@ -24,8 +24,16 @@ fn rows() -> Vec<GpuActivity> {
     ]
 }
 
+fn of_gpu(rows: &[GpuActivity]) -> Rows<'_> {
+    Rows { gpu: Some(rows), ..Rows::default() }
+}
+
+fn of_calls(calls: &[ApiCall]) -> Rows<'_> {
+    Rows { calls: Some(calls), ..Rows::default() }
+}
+
 fn print(rows: &[GpuActivity], options: &Options) -> String {
-    written(|out| super::gpu(out, rows, &Names::new(), options))
+    written(|out| write(out, &of_gpu(rows), &Launches::default(), &Names::new(), options))
 }
 
 #[test]
@@ -84,13 +92,20 @@ fn columns_come_with_the_rows_that_need_them() {
     );
 }
 
+fn thrash(mask: u32, flags: u32) -> What {
+    let What::Uvm { kind, value, address, dst_device, pc, .. } = uvm(5, 4_096, None, Some(0), None) else {
+        return KERNEL;
+    };
+    What::Uvm { kind, value, address, src_device: Some(mask), dst_device, pc, flags }
+}
+
 #[test]
 fn unified_memory_has_its_own_cells() {
     let rows = [
         gpu(0, None, uvm(3, 1, None, None, Some(0x4034d6))),
         gpu(10, 398_850, uvm(4, 49, Some(0), None, None)),
         gpu(20, 5_792, uvm(1, 49_152, None, Some(0), None)),
-        gpu(30, None, uvm(5, 4_096, None, Some(0), None)),
+        gpu(30, None, thrash(0b1, 1)),
     ];
     let expected = "
      0ns         -                    -               -         -         -         -                -         -         -           PC 0x4034d6   0x7f8cc0080000  [Unified Memory CPU page faults]
@@ -123,7 +138,7 @@ fn what_a_trace_lacks_is_a_dash() {
 fn launches_name_their_kernel() {
     let launches = Launches::new(&[gpu(0, 1, KERNEL)], &Names::new());
     let calls = [call(40, 2_038, 1, 2), call(4_533, 564, 2, 219), call(9_000, None, 1, 220)];
-    let print = |options| written(|out| api(out, &calls, &launches, &Names::new(), &options));
+    let print = |options| written(|out| write(out, &of_calls(&calls), &launches, &Names::new(), &options));
     assert_eq!(
         print(TEXT),
         "   Start  Duration  Name
@@ -149,7 +164,7 @@ fn a_graph_of_several_kernels_is_launched_without_a_name() {
     let several = [gpu(0, 1, KERNEL), gpu(5, 1, What::Kernel { shape: 1 }), gpu(9, 1, KERNEL)];
     let print = |rows: &[GpuActivity]| {
         let launches = Launches::new(rows, &Names::new());
-        written(|out| api(out, &[call(0, 1, 6, 219)], &launches, &Names::new(), &TEXT))
+        written(|out| write(out, &of_calls(&[call(0, 1, 6, 219)]), &launches, &Names::new(), &TEXT))
     };
     assert!(print(&same).ends_with("cudaGraphLaunch (foo(float*, int) [219])\n"));
     assert!(print(&several).ends_with("  cudaGraphLaunch\n"));
@@ -160,7 +175,8 @@ fn both_traces_are_one_list_with_the_call_first() {
     let calls = [call(5_000, 564, 2, 219), call(6_000, 100, 1, 3)];
     let rows = rows();
     let launches = Launches::new(&rows, &Names::new());
-    let text = written(|out| merged(out, &rows, Some(&calls), &launches, &Names::new(), &TEXT));
+    let text =
+        written(|out| write(out, &Rows { calls: Some(&calls), ..of_gpu(&rows) }, &launches, &Names::new(), &TEXT));
     let names: Vec<&str> = text.lines().skip(1).take(5).filter_map(|l| l.split("  ").last()).collect();
     assert_eq!(
         names,
@@ -190,11 +206,11 @@ fn the_end_of_a_long_launch_is_lost() {
 fn empty_traces_say_so() {
     let none = Launches::default();
     assert_eq!(print(&[], &TEXT), "No kernels were profiled.\n");
-    let api = written(|out| api(out, &[], &none, &Names::new(), &TEXT));
+    let api = written(|out| write(out, &of_calls(&[]), &none, &Names::new(), &TEXT));
     assert_eq!(api, "No API activities were profiled.\n");
-    let both = written(|out| merged(out, &[], Some(&[]), &none, &Names::new(), &TEXT));
+    let both = written(|out| write(out, &Rows { calls: Some(&[]), ..of_gpu(&[]) }, &none, &Names::new(), &TEXT));
     assert_eq!(both, "No kernels were profiled.\nNo API activities were profiled.\n");
     let calls = [call(0, 1, 1, 1)];
-    let one = written(|out| merged(out, &[], Some(&calls), &none, &Names::new(), &TEXT));
+    let one = written(|out| write(out, &Rows { calls: Some(&calls), ..of_gpu(&[]) }, &none, &Names::new(), &TEXT));
     assert!(one.starts_with("No kernels were profiled.\n   Start  Duration            Grid Size"));
 }

@@ -1,0 +1,83 @@
+//! NVTX ranges and marks as moments: where each range begins and ends.
+
+use super::ranges::closed_later;
+use crate::error::Result;
+use crate::trace::frames::Frames;
+use crate::trace::select::Filter;
+use std::cmp::Reverse;
+use trace_format::tables;
+
+/// What happened at the moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MarkerKind {
+    /// A range began.
+    Start,
+    /// A range ended.
+    End,
+    /// A mark was set.
+    Mark,
+}
+
+/// One moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marker {
+    /// When, on the clock of the trace.
+    pub at_ns: i64,
+    /// What.
+    pub kind: MarkerKind,
+    /// Name of the range or mark.
+    pub name: u32,
+    /// Its domain; 0: the default one.
+    pub domain: u32,
+}
+
+/// `range.style` of a mark. Ranges of NVTX have 0 and 1; other styles are other tools' annotations.
+const MARK: u32 = 2;
+
+/// The moments of all NVTX ranges and marks, in order of time. Where one range ends and the next begins at the same
+/// time the end comes first, and of ends that of the inner range.
+///
+/// # Errors
+/// A part of a file that cannot be read.
+pub fn markers(frames: &Frames, filter: &Filter) -> Result<Vec<Marker>> {
+    let columns = ["start_ns", "end_ns", "style", "range_id", "domain_id", "name_id"];
+    let closed_later = closed_later(frames, filter)?;
+    let mut all: Vec<(Marker, i64)> = frames.fold(
+        &tables::RANGE,
+        &columns,
+        filter,
+        Vec::new,
+        |found, batch| {
+            let (start, end, style) = (batch.i64("start_ns"), batch.i64("end_ns"), batch.u32("style"));
+            let (domain, name, id) = (batch.u32("domain_id"), batch.u32("name_id"), batch.u64("range_id"));
+            batch.for_each_row(|i| {
+                let (Some(start), Some(style @ 0..=MARK)) = (start.get(i), style.get(i)) else { return };
+                let superseded = || closed_later.contains(&(batch.process, id.get(i).unwrap_or(0)));
+                if end.get(i).is_none() && superseded() {
+                    // The same range comes again with its end.
+                    return;
+                }
+                let kind = if style == MARK { MarkerKind::Mark } else { MarkerKind::Start };
+                let (name, domain) = (name.get(i).unwrap_or(0), domain.get(i).unwrap_or(0));
+                let start = start.saturating_add(batch.offset_ns);
+                let first = Marker { at_ns: start, kind, name, domain };
+                found.push((first, start));
+                if let Some(end) = end.get(i).filter(|_| style != MARK) {
+                    let at_ns = end.saturating_add(batch.offset_ns);
+                    found.push((Marker { at_ns, kind: MarkerKind::End, ..first }, start));
+                }
+            });
+        },
+        |all, mut other| all.append(&mut other),
+    )?;
+    all.sort_by_key(|(marker, start)| {
+        let rank = match marker.kind {
+            MarkerKind::End if marker.at_ns > *start => 0,
+            MarkerKind::Start | MarkerKind::Mark => 1,
+            // A range of no length ends after it has begun.
+            MarkerKind::End => 2,
+        };
+        (marker.at_ns, rank, if rank == 0 { Reverse(*start) } else { Reverse(0) })
+    });
+    Ok(all.into_iter().map(|(marker, _)| marker).collect())
+}
