@@ -71,6 +71,14 @@ struct Projected {
     nesting: Vec<Nesting>,
     /// In order of their start on the GPU, outer ranges first.
     projections: Vec<(usize, Projection)>,
+    /// How many ranges right inside one launched something, by range: nsys counts no others as children here.
+    children: HashMap<usize, u32>,
+}
+
+impl Projected {
+    fn children(&self, range: usize) -> u32 {
+        self.children.get(&range).copied().unwrap_or(0)
+    }
 }
 
 /// A filter selects GPU work; the ranges it belongs to are looked for among all.
@@ -91,7 +99,11 @@ fn project(context: &Context) -> Result<Projected> {
     let mut projections: Vec<_> = projections.into_iter().collect();
     projections.sort_unstable_by_key(|(range, projection)| (projection.start_ns, *range));
     let nesting = nesting(&ranges);
-    Ok(Projected { ranges, nesting, projections })
+    let mut children: HashMap<usize, u32> = HashMap::new();
+    for parent in projections.iter().filter_map(|(range, _)| nesting[*range].parent) {
+        *children.entry(parent).or_default() += 1;
+    }
+    Ok(Projected { ranges, nesting, projections, children })
 }
 
 /// Sums over the ranges of one name and style.
@@ -131,7 +143,7 @@ fn summary(view: &Named, context: &Context) -> Result<Table> {
         sums.original_ns += range.duration_ns().unwrap_or(0) as u128;
         sums.operations += projection.operations;
         sums.levels += u64::from(nesting.level);
-        sums.children += u64::from(nesting.children);
+        sums.children += u64::from(all.children(*i));
     }
     let named =
         |((style, domain, name), sums)| (range_name(context.labels, domain, name), range_style(style), sums);
@@ -196,7 +208,7 @@ fn trace(view: &Named, context: &Context) -> Result<Table> {
             Cell::id(range.tid),
             Cell::int(projection.operations),
             Cell::int(nesting.level),
-            Cell::int(nesting.children),
+            Cell::int(all.children(*i)),
             Cell::int(numbers[*i]),
             Cell::opt(nesting.parent.map(|p| numbers[p])),
             Cell::Text(stack(&all.nesting, &numbers, *i)),
@@ -205,11 +217,21 @@ fn trace(view: &Named, context: &Context) -> Result<Table> {
     Ok(table)
 }
 
-/// Kernels of one name launched inside ranges of one name on one thread.
+/// Kernels of one name launched inside ranges of one name on one thread, or outside all ranges.
 #[derive(Default)]
 struct Kernels {
-    instances: HashSet<usize>,
+    ranges: HashSet<usize>,
+    /// A kernel inside a range that is open twice, as in recursion, counts once.
+    kernels: HashSet<usize>,
     stats: Stats,
+}
+
+impl Kernels {
+    fn add(&mut self, kernel: usize, duration_ns: i64) {
+        if self.kernels.insert(kernel) {
+            self.stats.add(duration_ns, QUANTILES);
+        }
+    }
 }
 
 fn kernels(view: &Named, context: &Context) -> Result<Table> {
@@ -234,29 +256,41 @@ fn kernels(view: &Named, context: &Context) -> Result<Table> {
     let mut work = listing::gpu_activities(context.frames, context.filter, false)?;
     work.retain(|a| matches!(a.what, What::Kernel { .. }) && a.duration_ns.is_some());
     let ranges = ranges(context.frames, &Filter::everything())?;
-    let mut groups: HashMap<(u32, u32, u32, u32, u32, &str), Kernels> = HashMap::new();
+    let mut groups: HashMap<Key, Kernels> = HashMap::new();
+    let mut inside = vec![false; work.len()];
+    let named = |i: usize| match work[i].what {
+        What::Kernel { shape } => style.text(labels, shape),
+        _ => "",
+    };
     credit_work(&launches, &ranges, &work, |range, i| {
-        let (r, kernel) = (&ranges[range], &work[i]);
-        let What::Kernel { shape } = kernel.what else { return };
-        let key = (r.domain, r.name, r.style, r.process, r.tid, style.text(labels, shape));
-        let group = groups.entry(key).or_default();
-        group.instances.insert(range);
-        group.stats.add(kernel.duration_ns.unwrap_or(0), QUANTILES);
+        let r = &ranges[range];
+        let group =
+            groups.entry((Some((r.domain, r.name, r.style)), r.process, Some(r.tid), named(i))).or_default();
+        inside[i] = true;
+        group.ranges.insert(range);
+        group.add(i, work[i].duration_ns.unwrap_or(0));
     });
+    for (i, kernel) in work.iter().enumerate().filter(|(i, _)| !inside[*i]) {
+        let tid = launches.call(kernel).map(|call| call.tid);
+        let group = groups.entry((None, kernel.process, tid, named(i))).or_default();
+        group.add(i, kernel.duration_ns.unwrap_or(0));
+    }
     let mut rows: Vec<_> = groups.into_iter().collect();
-    rows.sort_by(|((ad, an, a_style, ap, at, ak), a), ((bd, bn, b_style, bp, bt, bk), b)| {
-        b.stats.total_ns.cmp(&a.stats.total_ns).then_with(|| {
-            let (left, right) = (range_name(labels, *ad, *an), range_name(labels, *bd, *bn));
-            (left, a_style, ap, at, ak).cmp(&(right, b_style, bp, bt, bk))
+    rows.sort_by(|((a, ap, at, ak), x), ((b, bp, bt, bk), y)| {
+        y.stats.total_ns.cmp(&x.stats.total_ns).then_with(|| {
+            let name =
+                |range: &Option<(u32, u32, u32)>| range.map(|(domain, name, _)| range_name(labels, domain, name));
+            let style = |range: &Option<(u32, u32, u32)>| range.map(|(.., style)| style);
+            (name(a), style(a), ap, at, ak).cmp(&(name(b), style(b), bp, bt, bk))
         })
     });
-    for ((domain, name, range, process, tid, kernel), mut group) in rows {
+    for ((range, process, tid, kernel), mut group) in rows {
         let mut row = vec![
-            Cell::Text(range_name(labels, domain, name)),
-            range_style(range).into(),
+            range.map_or(Cell::Null, |(domain, name, _)| Cell::Text(range_name(labels, domain, name))),
+            range.map_or(Cell::Null, |(.., style)| range_style(style).into()),
             pid(context.frames, process),
-            Cell::id(tid),
-            Cell::int(group.instances.len()),
+            tid.map_or(Cell::Null, Cell::id),
+            Cell::int(group.ranges.len()),
             Cell::int(group.stats.count),
             Cell::int(group.stats.total_ns),
         ];
@@ -266,3 +300,6 @@ fn kernels(view: &Named, context: &Context) -> Result<Table> {
     }
     Ok(table)
 }
+
+/// A range by domain, name and style, or `None` outside all; process, thread, kernel name.
+type Key<'a> = (Option<(u32, u32, u32)>, u32, Option<u32>, &'a str);
