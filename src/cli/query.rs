@@ -13,6 +13,7 @@ use crate::export::destination::{Destination, Pending, Replace, Request};
 use crate::query::output::{self, Format};
 use crate::query::session::{self, Session};
 use crate::query::{lexer, refuse};
+use crate::render::people::People;
 use crate::trace::inputs;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read as _, Write};
@@ -38,17 +39,23 @@ pub struct Args {
     #[arg(short, long, value_name = "FILE")]
     file: Option<PathBuf>,
 
-    /// How the answer is written; machine formats in base units, never scaled
-    #[arg(long, value_name = "FORMAT", default_value = "table")]
-    format: Format,
+    /// How the answer is written; machine formats in base units, never scaled [default: what the name of the output
+    /// ends in, else table]
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<Format>,
 
-    /// Write to this file instead of the standard output, in place of a file of that name
+    /// Write to this file instead of the standard output, in place of a file of that name; .csv, .tsv, .json, .jsonl,
+    /// .md and .parquet choose the format
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
     /// Show how the query would be answered, and do not answer it
     #[arg(long)]
     explain: bool,
+
+    /// Do not cut long names and lines to the width of the terminal. What is piped is never cut
+    #[arg(long)]
+    wide: bool,
 
     #[command(flatten)]
     events: Events,
@@ -63,10 +70,11 @@ pub fn run(args: Args) -> Result<()> {
     if let Some(file) = &args.file {
         queries.push(read_query(file)?);
     }
+    let format = args.format.or_else(|| of_ending(args.output.as_deref()?)).unwrap_or(Format::Table);
     let from_terminal = io::stdin().is_terminal();
     if queries.is_empty() {
         if from_terminal && io::stdout().is_terminal() && args.output.is_none() && !args.explain {
-            return prompt::run(&args.events, &args.events.paths(&paths)?, args.format);
+            return prompt::run(&args.events, &args.events.paths(&paths)?, format, args.wide);
         }
         if from_terminal {
             return Err(Error::new("no query given").remedy("give SQL that begins with SELECT or WITH, or @FILE"));
@@ -84,7 +92,7 @@ pub fn run(args: Args) -> Result<()> {
     if statements.is_empty() {
         return Err(Error::new("the query is empty").remedy("give SQL that begins with SELECT or WITH, or @FILE"));
     }
-    if args.format == Format::Parquet && args.output.is_none() && io::stdout().is_terminal() {
+    if format == Format::Parquet && args.output.is_none() && io::stdout().is_terminal() {
         return Err(Error::new("Parquet is not for terminals").remedy("name a file with --output"));
     }
     // What is wrong with the query is said before traces are opened, which may take long.
@@ -105,12 +113,33 @@ pub fn run(args: Args) -> Result<()> {
     progress.finish();
     say(&notes);
     let mut out = Output::open(&args, &paths)?;
-    output::write(out.writer()?, &answers, args.format, &notes)?;
+    let for_people = format == Format::Table && args.output.is_none();
+    let people = if for_people { People::of_stdout(args.wide) } else { People::default() };
+    if people.is_plain() {
+        output::write(out.writer()?, &answers, format, &notes, false)?;
+    } else {
+        let mut lines = people.lines(out.writer()?);
+        output::write(&mut lines, &answers, format, &notes, people.width.is_some())?;
+    }
     out.done()?;
     match answers.iter().all(|answer| answer.height() == 0) {
         true => Err(Error::nothing("the query gives no rows")),
         false => Ok(()),
     }
+}
+
+/// The format that a file of this name is expected to have.
+fn of_ending(output: &Path) -> Option<Format> {
+    let ending = output.extension()?.to_str()?.to_ascii_lowercase();
+    Some(match ending.as_str() {
+        "csv" => Format::Csv,
+        "tsv" => Format::Tsv,
+        "json" => Format::Json,
+        "jsonl" | "ndjson" => Format::Jsonl,
+        "md" => Format::Markdown,
+        "parquet" => Format::Parquet,
+        _ => return None,
+    })
 }
 
 /// Which arguments are traces and which are queries. What exists is a trace, whatever it is called.
@@ -127,7 +156,7 @@ fn sort_arguments(arguments: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<String>)> 
         } else if refuse::looks_like_sql(text) || commands::find(text).is_some() {
             queries.push(text.to_owned());
         } else if text.contains(char::is_whitespace) && inputs::expand(std::slice::from_ref(argument)).is_err() {
-            return Err(Error::at(argument, "no such file, and no query either")
+            return Err(Error::at(argument, "no such file, and not a query either")
                 .remedy("a query begins with SELECT or WITH"));
         } else {
             paths.push(argument.clone());
@@ -153,7 +182,7 @@ fn read_query(file: &Path) -> Result<String> {
     if bytes.len() as u64 > LONGEST_QUERY {
         return Err(Error::at(file, "longer than any query").remedy("name a file of SQL"));
     }
-    let text = String::from_utf8(bytes).map_err(|_| Error::at(file, "no query: it is not UTF-8 text"))?;
+    let text = String::from_utf8(bytes).map_err(|_| Error::at(file, "not a query: it is not UTF-8 text"))?;
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 

@@ -112,7 +112,7 @@ fn quoted(name: &str) -> String {
 }
 
 /// Up to three of `known` that `name` may have been meant to be, nearest first.
-fn near<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
+pub(super) fn near<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
     let name: String = name.to_lowercase().chars().take(64).collect();
     let allowed = (name.chars().count() / 3).clamp(1, 4);
     let mut found: Vec<(usize, &str)> = known

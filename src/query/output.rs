@@ -30,27 +30,33 @@ pub enum Format {
 /// Rows turned into text at a time.
 const CHUNK_ROWS: usize = 65_536;
 
-/// Columns are cut here for people, as in reports.
+/// Columns are no wider than this, as in reports; for a terminal longer cells are cut.
 const WIDTH_CAP: usize = 100;
 
 /// Rows looked at for the width of columns.
 const WIDTH_ROWS: usize = 1000;
 
-/// Writes some answers.
+/// Writes some answers. `cut` shortens long text in [`Format::Table`], so that a row has room on a terminal.
 ///
 /// # Errors
 /// Those of `out`; several answers, or none, where one file holds exactly one.
-pub fn write(out: &mut (dyn Write + Send), answers: &[DataFrame], format: Format, notes: &[Note]) -> Result<()> {
+pub fn write(
+    out: &mut (dyn Write + Send),
+    answers: &[DataFrame],
+    format: Format,
+    notes: &[Note],
+    cut: bool,
+) -> Result<()> {
     if format == Format::Parquet {
         let [answer] = answers else {
             return Err(Error::new("a Parquet file holds one answer").remedy("give one query at a time"));
         };
         return parquet::answer::write(out, answer);
     }
-    text(out, answers, format, notes).map_err(|e| Error::output(&e))
+    text(out, answers, format, notes, cut).map_err(|e| Error::output(&e))
 }
 
-fn text(out: &mut dyn Write, answers: &[DataFrame], format: Format, notes: &[Note]) -> io::Result<()> {
+fn text(out: &mut dyn Write, answers: &[DataFrame], format: Format, notes: &[Note], cut: bool) -> io::Result<()> {
     if format == Format::Json {
         let notes: Vec<_> = notes.iter().map(|n| json!({ "code": n.code, "text": n.text })).collect();
         write!(out, "{{\"notes\":{},\"tables\":[", Value::Array(notes))?;
@@ -64,7 +70,7 @@ fn text(out: &mut dyn Write, answers: &[DataFrame], format: Format, notes: &[Not
             }
         }
         match format {
-            Format::Table => aligned(out, answer)?,
+            Format::Table => aligned(out, answer, if cut { WIDTH_CAP } else { usize::MAX })?,
             Format::Csv => separated(out, answer, ",", quote_csv)?,
             Format::Tsv => separated(out, answer, "\t", flatten_tsv)?,
             Format::Json => {
@@ -160,13 +166,14 @@ fn is_number(ty: &DataType) -> bool {
     ty.is_primitive_numeric()
 }
 
-fn aligned(out: &mut dyn Write, answer: &DataFrame) -> io::Result<()> {
+fn aligned(out: &mut dyn Write, answer: &DataFrame, cap: usize) -> io::Result<()> {
     let names = names(answer);
-    let cell = |value: &AnyValue| cut(&for_people(value), WIDTH_CAP);
-    let mut widths: Vec<usize> = names.iter().map(|name| name.chars().count()).collect();
+    let cell = |value: &AnyValue| cut(&for_people(value), cap);
+    let mut widths: Vec<usize> = names.iter().map(|name| name.chars().count().min(WIDTH_CAP)).collect();
     for_each_row(&answer.head(Some(WIDTH_ROWS)), |row| {
         for (width, value) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell(value).chars().count());
+            // Longer cells are whole, and push what is right of them; all others would be padded for them.
+            *width = (*width).max(cell(value).chars().count().min(WIDTH_CAP));
         }
         Ok(())
     })?;

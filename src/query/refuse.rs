@@ -1,5 +1,6 @@
 //! What a query may not do: write, delete, define, or read files.
 
+use super::explain;
 use super::lexer::{Kind, Token, tokens};
 use crate::error::{Error, Result};
 
@@ -36,10 +37,17 @@ pub fn check(statement: &str) -> Result<()> {
         let what = first.text.to_uppercase();
         let what: String = what.chars().take(40).collect();
         if ["DESCRIBE", "PRAGMA"].contains(&what.as_str()) {
-            return Err(Error::new(format!("{what} is no query"))
+            return Err(Error::new(format!("{what} is not a query"))
                 .remedy("`.schema NAME` says what columns there are, here as at the prompt"));
         }
-        return Err(Error::new(format!("{what} is no query: traces are read, never changed"))
+        if !OTHER.iter().any(|word| first.is(word)) {
+            let remedy = match explain::near(&what, READING).first() {
+                Some(near) => format!("did you mean {near}?"),
+                None => "begin with SELECT or WITH".to_owned(),
+            };
+            return Err(Error::new(format!("a query does not begin with \"{what}\"")).remedy(&remedy));
+        }
+        return Err(Error::new(format!("{what} is not a query: traces are read, never changed"))
             .remedy("begin with SELECT or WITH; to change rows, write them out with `gpuprof export` first"));
     }
     // `EXPLAIN DELETE`, `WITH … DELETE`: whatever stands where a statement begins.
@@ -55,10 +63,10 @@ pub fn check(statement: &str) -> Result<()> {
         let writes = ["CREATE", "DELETE", "DROP", "INSERT", "MERGE", "TRUNCATE", "UPDATE"];
         if begins(i) && !calls && writes.iter().any(|word| token.is(word)) {
             let what = token.text.to_uppercase();
-            return Err(Error::new(format!("{what} is no query: traces are read, never changed")));
+            return Err(Error::new(format!("{what} is not a query: traces are read, never changed")));
         }
         if token.is("INTO") && i > 0 {
-            return Err(Error::new("INTO is no query: traces are read, never changed")
+            return Err(Error::new("INTO is not a query: traces are read, never changed")
                 .remedy("write the answer to a file with --output"));
         }
         let after_from = i > 0 && follows_from(&tokens, i);

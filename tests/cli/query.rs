@@ -166,8 +166,8 @@ fn queries_come_from_arguments_files_and_the_standard_input() {
     );
     assert!(piped(" -- nothing\n").1.contains("the query is empty"));
     refused(&["query", &path, "@/nowhere/x.sql"], &["/nowhere/x.sql", "cannot be read"]);
-    refused(&["query", &path, "--file", &path], &["no query"]);
-    refused(&["query", &path, "SELEC * FROM kernel"], &["no such file, and no query either", "SELECT"]);
+    refused(&["query", &path, "--file", &path], &["not a query"]);
+    refused(&["query", &path, "SELEC * FROM kernel"], &["no such file, and not a query either", "SELECT"]);
     // Without a path the newest trace here.
     let here = gpuprof_in(folder.path(), &["query", "SELECT COUNT(*) AS n FROM kernel", "--format", "csv"]);
     assert_eq!((here.stdout.as_str(), here.stderr.contains("reading run.gpuprof")), (expected, true));
@@ -537,4 +537,37 @@ fn a_query_for_summaries_equals_the_report() {
         }
     }
     assert!(compared >= 5, "{compared}");
+}
+
+#[test]
+fn an_output_has_the_format_that_its_name_ends_in() {
+    let (folder, path, _) = sample("query-endings", 10);
+    let write = |name: &str, options: &[&str]| {
+        let output = folder.path().join(name);
+        let args = ["query", &path, "SELECT 1 AS one", "-o", output.to_str().expect("a path")];
+        gpuprof(&[&args[..], options].concat());
+        std::fs::read(output).expect("the answer")
+    };
+    assert_eq!(write("a.csv", &[]), b"one\n1\n");
+    assert!(write("a.json", &[]).starts_with(b"{\"notes\":"));
+    assert!(write("a.jsonl", &[]).starts_with(b"{\"one\":1}"));
+    assert!(write("a.parquet", &[]).starts_with(b"PAR1"));
+    assert!(write("a.txt", &[]).starts_with(b"one\n---\n"));
+    assert!(write("b.csv", &["--format", "tsv"]) == b"one\n1\n", "what is asked for outright holds");
+}
+
+#[test]
+fn a_word_that_begins_no_query_is_named_with_the_one_that_was_meant() {
+    let (_folder, path, _) = sample("query-typo", 5);
+    let mut program = command(&["query", &path]);
+    let mut child = program
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("gpuprof");
+    let _ = std::io::Write::write_all(&mut child.stdin.take().expect("a pipe"), b"SELCT 1;");
+    let answer = child.wait_with_output().expect("an answer");
+    let said = String::from_utf8_lossy(&answer.stderr);
+    assert!(said.contains("does not begin with \"SELCT\"") && said.contains("did you mean SELECT?"), "{said}");
 }

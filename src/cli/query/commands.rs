@@ -35,6 +35,25 @@ pub fn find(text: &str) -> Option<Command> {
     })
 }
 
+/// The command that a line at the prompt is. Where a statement begins, `exit`, `quit` and `help` are commands too: other
+/// prompts know them without a dot, and no statement consists of such a word.
+pub fn typed(line: &str, begins: bool) -> Option<Command> {
+    let word = line.trim().trim_end_matches(';').trim_end().to_ascii_lowercase();
+    match word.as_str() {
+        "exit" | "quit" if begins => Some(Command::Quit),
+        "help" if begins => Some(Command::Help),
+        _ => find(line),
+    }
+}
+
+/// What to say of a line that looks like a command and is none.
+pub fn unknown(line: &str) -> Option<String> {
+    let word = line.split_whitespace().next()?;
+    let is_one = word.strip_prefix('.').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic()));
+    let shown: String = word.chars().filter(|c| !c.is_control()).take(40).collect();
+    is_one.then(|| format!("there is no command {shown}; known are {}", NAMES.join(", ")))
+}
+
 /// Writes what a command answers.
 ///
 /// # Errors
@@ -86,10 +105,32 @@ pub fn write(out: &mut dyn Write, command: Command) -> io::Result<()> {
             "SQL, ended by a semicolon, e.g. SELECT name, share FROM kernels_by_name LIMIT 10;
 .tables          views and tables
 .schema [NAME]   columns and what they mean
-.quit            leave, as Ctrl+D
+.quit            leave, as exit and Ctrl+D
 Ctrl+C           forget what was typed
 Tab completes names and keywords; the arrow keys bring back earlier queries."
         ),
         Command::Quit => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_without_a_dot_are_commands_where_a_statement_begins() {
+        for leave in ["exit", "quit;", " EXIT ", ".quit", ".exit"] {
+            assert_eq!(typed(leave, true), Some(Command::Quit), "{leave}");
+        }
+        assert_eq!(typed("help", true), Some(Command::Help));
+        assert_eq!((typed("exit", false), typed(".quit", false)), (None, Some(Command::Quit)));
+        assert_eq!(typed("SELECT 1", true), None);
+    }
+
+    #[test]
+    fn a_mistyped_command_is_named() {
+        let said = unknown(".tabels").expect("it is none");
+        assert!(said.contains(".tabels") && said.contains(".tables"), "{said}");
+        assert_eq!((unknown(".5"), unknown("SELECT 1"), unknown("")), (None, None, None));
     }
 }

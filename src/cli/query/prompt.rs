@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::query::lexer;
 use crate::query::output::{self, Format};
 use crate::query::session::Session;
+use crate::render::people::People;
 use crate::trace::sink::Need;
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
@@ -61,7 +62,7 @@ fn history_file() -> Option<PathBuf> {
 ///
 /// # Errors
 /// Paths that hold no trace, a terminal that cannot be read.
-pub fn run(events: &Events, paths: &[PathBuf], format: Format) -> Result<()> {
+pub fn run(events: &Events, paths: &[PathBuf], format: Format, wide: bool) -> Result<()> {
     let session = Session::new(events.open(paths, &Need::all())?);
     say(&session.notes());
     let failed = |e: ReadlineError| Error::new(format!("the terminal cannot be read: {e}"));
@@ -91,18 +92,22 @@ pub fn run(events: &Events, paths: &[PathBuf], format: Format) -> Result<()> {
             Err(ReadlineError::Eof) => return Ok(()),
             Err(error) => return Err(failed(error)),
         };
-        if statement.borrow().is_empty() {
-            if line.trim().is_empty() {
-                continue;
+        let begins = statement.borrow().is_empty();
+        if begins && line.trim().is_empty() {
+            continue;
+        }
+        // No line of SQL begins like a command, so one is meant inside a statement too.
+        if let Some(command) = commands::typed(&line, begins) {
+            remember(&mut editor, history.as_ref(), line.trim());
+            if command == Command::Quit {
+                return Ok(());
             }
-            if let Some(command) = commands::find(&line) {
-                remember(&mut editor, history.as_ref(), line.trim());
-                if command == Command::Quit {
-                    return Ok(());
-                }
-                commands::write(&mut io::stdout().lock(), command).map_err(|e| Error::output(&e))?;
-                continue;
-            }
+            commands::write(&mut io::stdout().lock(), command).map_err(|e| Error::output(&e))?;
+            continue;
+        }
+        if let Some(said) = commands::unknown(&line).filter(|_| begins) {
+            eprintln!("{said}");
+            continue;
         }
         let whole = {
             let mut statement = statement.borrow_mut();
@@ -119,7 +124,7 @@ pub fn run(events: &Events, paths: &[PathBuf], format: Format) -> Result<()> {
         for sql in whole {
             remember(&mut editor, history.as_ref(), &format!("{};", on_one_line(&sql)));
             answering.store(true, Ordering::SeqCst);
-            let outcome = answer(&session, &sql, format);
+            let outcome = answer(&session, &sql, format, wide);
             answering.store(false, Ordering::SeqCst);
             match outcome {
                 Err(error) if error.is_closed_pipe() => return Err(error),
@@ -153,14 +158,17 @@ fn describe(session: &Session) -> String {
     format!("{}, {}", some(files, "file", "files"), some(processes, "process", "processes"))
 }
 
-fn answer(session: &Session, sql: &str, format: Format) -> Result<()> {
+fn answer(session: &Session, sql: &str, format: Format, wide: bool) -> Result<()> {
     let answer = session.run(sql)?;
     let rows = answer.height();
     let shown = answer.head(Some(MOST_ROWS));
     let format = if format == Format::Parquet { Format::Table } else { format };
     // Not locked: a lock stays on its thread, and the writer of Parquet uses all.
     let mut out = io::BufWriter::new(io::stdout());
-    output::write(&mut out, &[shown], format, &[])?;
+    let people = if format == Format::Table { People::of_stdout(wide) } else { People::default() };
+    let mut lines = people.lines(&mut out);
+    output::write(&mut lines, &[shown], format, &[], people.width.is_some())?;
+    drop(lines);
     let rest = if rows > MOST_ROWS { format!("first {MOST_ROWS} of {rows} rows") } else { format!("{rows} rows") };
     writeln!(out, "{}\n", if rows == 1 { "1 row" } else { &rest }).map_err(|e| Error::output(&e))?;
     out.flush().map_err(|e| Error::output(&e))

@@ -209,7 +209,7 @@ fn set(engine: &Engine, expression: &SetExpr, tables: &Tables, outer: Option<&Ou
             let (left, right) = (set(engine, left, tables, outer)?, set(engine, right, tables, outer)?);
             combine(*op, all, left, right)
         }
-        other => Problem::wrong(format!("{} is no query", super::literals::short(&other.to_string()))),
+        other => Problem::wrong(format!("{} is not a query", super::literals::short(&other.to_string()))),
     }
 }
 

@@ -11,6 +11,7 @@ use crate::query::source::{Source, SourceColumn, Trace};
 use crate::trace::select::Filter;
 use polars::prelude::{Column, DataFrame};
 use std::collections::BTreeMap;
+use std::fmt;
 use trace_format::schema::TableSpec;
 use trace_format::tables;
 
@@ -40,12 +41,15 @@ impl Source for Gaps {
             ns("start_ns", "End of the work before."),
             ns("end_ns", "Start of the work after."),
             ns("duration_ns", "How long the device was idle."),
+            text("from_time", "The start, counted from the first record, as `--from` takes it."),
+            text("to_time", "The end, counted from the first record, as `--to` takes it."),
             text("before", "Name of the last work to end before the gap."),
             text("after", "Name of the first work to start after it."),
         ]
     }
     fn tables(&self) -> Vec<&'static TableSpec> {
-        vec![&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH]
+        // Times count from the first record, which may be a call.
+        vec![&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH, &tables::API]
     }
     fn read(&self, trace: &Trace, _: &[&str]) -> Result<DataFrame> {
         let frames = &trace.frames;
@@ -55,6 +59,10 @@ impl Source for Gaps {
         let gaps = gaps(&work, |process, device| {
             *identities.entry((process, device)).or_insert_with(|| frames.device_identity(process, device))
         });
+        let first_ns = frames.time_span()?.map_or(0, |(start, _)| start);
+        let after = |ns: i64| After(ns.saturating_sub(first_ns)).to_string();
+        let from: Vec<String> = gaps.iter().map(|g| after(g.start_ns)).collect();
+        let to: Vec<String> = gaps.iter().map(|g| after(g.end_ns)).collect();
         let name = |i: usize| match work[i].what {
             What::Kernel { shape } => labels.kernel(shape),
             What::Memcpy { kind, .. } => operation::memcpy_name(kind),
@@ -72,6 +80,8 @@ impl Source for Gaps {
             values!("start_ns", |g| g.start_ns),
             values!("end_ns", |g| g.end_ns),
             values!("duration_ns", |g| g.end_ns.saturating_sub(g.start_ns)),
+            texts("from_time", from.iter().map(String::as_str)),
+            texts("to_time", to.iter().map(String::as_str)),
             texts("before", gaps.iter().map(|g| name(g.before))),
             texts("after", gaps.iter().map(|g| name(g.after))),
         ];
@@ -99,9 +109,26 @@ fn gaps(work: &[GpuActivity], mut identity: impl FnMut(u32, u32) -> (u32, u32)) 
     out
 }
 
+/// Nanoseconds after the first record, as `--from` and `--to` read them: `1.204857123s`.
+struct After(i64);
+
+impl fmt::Display for After {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.0 < 0 { "-" } else { "" };
+        let ns = self.0.unsigned_abs();
+        write!(f, "{sign}{}.{:09}s", ns / 1_000_000_000, ns % 1_000_000_000)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_written_as_they_are_read() {
+        assert_eq!(After(1_204_857_123).to_string(), "1.204857123s");
+        assert_eq!((After(0).to_string(), After(-5).to_string()), ("0.000000000s".into(), "-0.000000005s".into()));
+    }
 
     fn work(device: u32, start_ns: i64, duration_ns: Option<i64>) -> GpuActivity {
         GpuActivity {
