@@ -46,7 +46,7 @@ pub struct Args {
     output: Option<OsString>,
 
     /// Load the collector into every process with LD_PRELOAD, so that those without CUDA are listed too. Programs
-    /// built with AddressSanitizer do not bear it
+    /// built with AddressSanitizer do not start with it
     #[arg(long)]
     preload: bool,
 
@@ -55,20 +55,21 @@ pub struct Args {
     #[arg(long, value_name = "TIME", value_parser = samplers::period)]
     sample: Option<Duration>,
 
-    #[command(flatten)]
-    host_stacks: HostStackFlags,
-
     /// When the program has ended, print what `nsys profile --stats=true` prints: sums of NVTX ranges, API calls,
     /// kernels, and copies by time and by size. On the standard error, as the standard output is the program's
     #[arg(long)]
     stats: bool,
 
-    #[command(flatten)]
-    settings: SettingFlags,
-
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
     command: Vec<OsString>,
+
+    // Below all that have no heading of their own: what follows a heading stands under it.
+    #[command(flatten)]
+    host_stacks: HostStackFlags,
+
+    #[command(flatten)]
+    settings: SettingFlags,
 }
 
 /// Runs the program; says how it ended.
@@ -85,7 +86,10 @@ pub fn run(args: &Args) -> Result<Ended> {
         if args.stats {
             stats::print(&outcome.traces, &say);
         }
-        for line in closing::lines(&outcome, &launched.place).iter().filter(|_| launched.verbose > 0) {
+        for line in closing::lines(&outcome, &launched.place, args.host_stacks.options().is_some())
+            .iter()
+            .filter(|_| launched.verbose > 0)
+        {
             say(line);
         }
     }
@@ -267,7 +271,7 @@ fn not_started(command: &std::ffi::OsStr, error: NotStarted, say: &dyn Fn(&str))
                 "cannot be executed: no permission (is it a folder, or not marked executable?)".to_owned()
             }
             Some(libc::ENOEXEC) => {
-                "cannot be executed: no program of this machine, and no script with a #! line".to_owned()
+                "cannot be executed: not a program for this machine, and not a script with a #! line".to_owned()
             }
             _ => format!("cannot be executed: {error}"),
         };

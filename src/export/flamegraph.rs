@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use inferno::flamegraph::color::{BackgroundColor, Color, PaletteMap};
 use inferno::flamegraph::{Direction, Options, TextTruncateDirection};
 use std::io;
+use trace_format::tables;
 
 /// Flame graphs.
 pub static FLAMEGRAPH: Exporter = Exporter {
@@ -35,8 +36,12 @@ fn write(context: &Context, destination: &mut Destination) -> Result<()> {
     let total_ns: u128 = lines.stacks.values().sum();
     if total_ns == 0 {
         let what = if by == By::Cpu { "no CPU sample is selected" } else { "no GPU work with a duration" };
-        return Err(Error::nothing(format!("{what}, so there is no flame graph to draw"))
-            .remedy("gpuprof info says what the trace holds"));
+        let has_samples = by != By::Cpu && context.frames.rows(&tables::CPU_SAMPLE) > 0;
+        let remedy = match has_samples {
+            true => "the trace has CPU samples: --option by=cpu draws them",
+            false => "gpuprof info says what the trace holds",
+        };
+        return Err(Error::nothing(format!("{what}, so there is no flame graph to draw")).remedy(remedy));
     }
     if u64::try_from(total_ns).is_err() {
         return Err(Error::new("more than 2^64 ns, which a flame graph cannot add up")
@@ -63,7 +68,8 @@ fn write(context: &Context, destination: &mut Destination) -> Result<()> {
     if let Some(text) = context.options.get("min-width") {
         let percent = text.parse().ok().filter(|percent| (0.0..=100.0).contains(percent));
         options.min_width = percent.ok_or_else(|| {
-            Error::new(format!("--option min-width={text}: no share")).remedy("give per cent, from 0 to 100")
+            Error::new(format!("--option min-width={text}: not a percentage"))
+                .remedy("give per cent, from 0 to 100")
         })?;
     }
     if context.options.flag("inverted", false)? {

@@ -8,8 +8,8 @@ use shim_config::Cause;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The lines.
-pub fn lines(outcome: &Outcome, place: &Place) -> Vec<String> {
+/// The lines. `cpu_sampling`: the launcher's samples are, or include, what the CPU did.
+pub fn lines(outcome: &Outcome, place: &Place, cpu_sampling: bool) -> Vec<String> {
     if let Some(why) = &outcome.why {
         let samples = samples(outcome);
         let nothing = samples
@@ -17,7 +17,7 @@ pub fn lines(outcome: &Outcome, place: &Place) -> Vec<String> {
             .map_or("nothing was recorded".to_owned(), |samples| format!("nothing was recorded but {samples}"));
         let next = match (samples, outcome.traces.is_empty()) {
             (None, true) => "gpuprof doctor".to_owned(),
-            _ => report(outcome, place),
+            _ => report(outcome, place, cpu_sampling),
         };
         return vec![
             format!("{nothing}: {}: {}", why.whom, why.what),
@@ -27,7 +27,10 @@ pub fn lines(outcome: &Outcome, place: &Place) -> Vec<String> {
     }
     let mut lines = vec![what(outcome), where_it_is(outcome, place)];
     lines.extend(dumps(outcome));
-    lines.push(format!("next: {}", report(outcome, place)));
+    lines.push(format!("next: {}", report(outcome, place, false)));
+    if cpu_sampling && samples(outcome).is_some() {
+        lines.push(format!("next, for what the CPU did: {}", view(outcome, place, CPU_VIEW)));
+    }
     lines
 }
 
@@ -128,11 +131,25 @@ fn where_it_is(outcome: &Outcome, place: &Place) -> String {
     }
 }
 
-fn report(outcome: &Outcome, place: &Place) -> String {
-    let mut words: Vec<OsString> = vec!["gpuprof".into(), "report".into()];
-    if outcome.counts.is_empty() && samples(outcome).is_some() {
-        words.extend(["--view".into(), "system".into()]);
+/// The view of CPU samples, and that of samples of the machine.
+const CPU_VIEW: &str = "cprofile";
+const SYSTEM_VIEW: &str = "system";
+
+/// The next command; where nothing was recorded but samples, the view that shows them.
+fn report(outcome: &Outcome, place: &Place, cpu_sampling: bool) -> String {
+    match outcome.counts.is_empty() && samples(outcome).is_some() {
+        true => view(outcome, place, if cpu_sampling { CPU_VIEW } else { SYSTEM_VIEW }),
+        false => command(outcome, place, &[]),
     }
+}
+
+fn view(outcome: &Outcome, place: &Place, view: &str) -> String {
+    command(outcome, place, &["--view", view])
+}
+
+fn command(outcome: &Outcome, place: &Place, options: &[&str]) -> String {
+    let mut words: Vec<OsString> = vec!["gpuprof".into(), "report".into()];
+    words.extend(options.iter().map(OsString::from));
     match &place.folder {
         Some(folder) => words.push(folder.into()),
         None => words.extend(files(outcome).into_iter().take(8).map(OsString::from)),
@@ -218,7 +235,7 @@ mod tests {
             ..Outcome::default()
         };
         assert_eq!(
-            lines(&outcome, &place(Some("my run"))),
+            lines(&outcome, &place(Some("my run")), false),
             [
                 "recorded 1 of 3 processes (2 without CUDA): 1,234,567 kernels, 1 copy, 42 API calls; nothing lost",
                 "written to my run/ (1.5 MiB)",
@@ -238,15 +255,30 @@ mod tests {
             launcher: launcher.clone(),
             ..Outcome::default()
         };
-        let [what, place_line, next] = &lines(&outcome, &place(None))[..] else { panic!("not three lines") };
+        let [what, place_line, next] = &lines(&outcome, &place(None), false)[..] else { panic!("not three lines") };
         assert_eq!(what, "recorded 1 process: 2 kernels; nothing lost; 1,200 samples");
         assert_eq!(place_line, "written to /x/a.gpuprof and 1 more (0 bytes)");
         assert_eq!(next, "next: gpuprof report /x/a.gpuprof /x/a.launcher.gpuprof");
         let why = Why { whom: "sleep".into(), what: "used no CUDA".into(), remedy: "use it".into() };
         let outcome = Outcome { why: Some(why), launcher, ..Outcome::default() };
-        let [what, _, next] = &lines(&outcome, &place(Some("r")))[..] else { panic!("not three lines") };
+        let [what, _, next] = &lines(&outcome, &place(Some("r")), false)[..] else { panic!("not three lines") };
         assert_eq!(what, "nothing was recorded but 1,200 samples: sleep: used no CUDA");
         assert_eq!(next, "next: gpuprof report --view system r");
+    }
+
+    #[test]
+    fn samples_of_the_cpu_have_the_view_that_shows_them_in_the_next_command() {
+        let launcher = Some((PathBuf::from("/x/a.launcher.gpuprof"), 1_200));
+        let why = Why { whom: "python".into(), what: "used no CUDA".into(), remedy: "use it".into() };
+        let alone = Outcome { why: Some(why), launcher: launcher.clone(), ..Outcome::default() };
+        assert_eq!(lines(&alone, &place(Some("r")), true)[2], "next: gpuprof report --view cprofile r");
+        let counts = Counts { kernels: 2, ..Counts::default() };
+        let beside = Outcome { counts, recorded: 1, processes: 1, launcher, ..Outcome::default() };
+        let lines = lines(&beside, &place(Some("r")), true);
+        assert_eq!(
+            lines[2..],
+            ["next: gpuprof report r", "next, for what the CPU did: gpuprof report --view cprofile r"]
+        );
     }
 
     #[test]
@@ -260,7 +292,7 @@ mod tests {
             bytes: 10,
             ..Outcome::default()
         };
-        let [what, place_line, next] = &lines(&outcome, &place(None))[..] else { panic!("not three lines") };
+        let [what, place_line, next] = &lines(&outcome, &place(None), false)[..] else { panic!("not three lines") };
         assert_eq!(
             *what,
             "recorded 2 processes: 1 NVTX range; 1,000 records LOST; 1 trace not closed: killed, or still running"
@@ -282,7 +314,7 @@ mod tests {
             ..Outcome::default()
         };
         assert_eq!(
-            lines(&outcome, &place(None)),
+            lines(&outcome, &place(None), false),
             [
                 "recorded 1 process: 10 kernels; nothing lost; 1,234 older records dropped by --ring",
                 "written to /x/a.ring/ (10 bytes)",
@@ -291,7 +323,7 @@ mod tests {
             ]
         );
         outcome.dumps = (1..7).map(|i| format!("/x/a.dump-00{i}-x").into()).collect();
-        let dumps = &lines(&outcome, &place(Some("run")))[2];
+        let dumps = &lines(&outcome, &place(Some("run")), false)[2];
         assert!(dumps.starts_with("6 dumps of") && dumps.ends_with("/x/a.dump-004-x/ and 2 more"), "{dumps}");
     }
 

@@ -53,7 +53,7 @@ fn tables(traces: &[PathBuf], say: &dyn Fn(&str)) -> Result<()> {
             writeln!(out, "SKIPPED: {}: the traces hold no such records\n", view.name()).map_err(failed)?;
             continue;
         }
-        let document = Document { notes: Vec::new(), tables: vec![table] };
+        let document = Document { tables: vec![table], ..Document::default() };
         document.write(&mut out, Format::Table).map_err(failed)?;
     }
     let mut notes = frames.all_notes();

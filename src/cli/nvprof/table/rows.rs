@@ -311,7 +311,7 @@ pub static OPTIONS: &[NvprofOption] = &[
     option(
         "print-openacc-constructs",
         Argument::None,
-        Says("the construct around a region is not shown; gpuprof query --sql 'SELECT * FROM openacc' has it"),
+        Says("the construct around a region is not shown; gpuprof query FILE 'SELECT * FROM openacc' has it"),
         "name the construct around OpenACC regions",
         NOTHING,
     ),
