@@ -1,7 +1,8 @@
 //! The `gpuprof` program: parse, run, exit.
 
 use clap::Parser as _;
-use gpuprof::cli::{Cli, nvprof, run};
+use gpuprof::cli::{Cli, meant_as_report, nvprof, run};
+use gpuprof::render::people;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -10,7 +11,13 @@ fn main() -> ExitCode {
         // By nvprof's rules alone: what follows the application is none of ours.
         [name, rest @ ..] if nvprof::is_our_name(Some(name)) => nvprof::run_as_nvprof(rest),
         [_, command, rest @ ..] if command == "nvprof" => nvprof::run_as_nvprof(rest),
-        _ => run(Cli::parse()),
+        words => match Cli::try_parse() {
+            Ok(cli) => run(cli),
+            Err(error) => match meant_as_report(&error, words.get(1)) {
+                Some(better) => Err(better),
+                None => error.exit(),
+            },
+        },
     };
     match outcome {
         Ok(ended) => ended.leave(),
@@ -22,7 +29,7 @@ fn main() -> ExitCode {
             if error.is_verbatim() {
                 eprintln!("{error}");
             } else {
-                eprintln!("gpuprof: {error}");
+                eprintln!("gpuprof: {}", people::text(&error.to_string()));
             }
             ExitCode::from(match error.outcome() {
                 gpuprof::error::Outcome::Nothing => 1,

@@ -1,5 +1,6 @@
 //! Arguments that choose rows, shared by every command that reads traces.
 
+use super::stdin::Paths;
 use super::times::When;
 use crate::analysis::labels::Labels;
 use crate::error::{Error, Result};
@@ -25,8 +26,9 @@ pub enum Align {
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Choosing rows")]
 pub struct Choosing {
-    /// Keep what matches: a regular expression on kernel names, or KEY=VALUES with the keys kernel (a regular
-    /// expression), device, stream, process (pid) or rank (numbers with commas). May be given several times
+    /// Keep what matches: a regular expression on names of kernels and API calls, or KEY=VALUES with the keys kernel or
+    /// api (a regular expression), device, stream, process (pid) or rank (numbers with commas). May be given several
+    /// times
     #[arg(long, value_name = "FILTER")]
     filter: Vec<String>,
 
@@ -44,7 +46,7 @@ pub struct Choosing {
     align: Align,
 
     /// Keep API calls made inside NVTX ranges (or PyTorch annotations) of this name, and the GPU work they launched;
-    /// NAME or DOMAIN:NAME
+    /// NAME or DOMAIN:NAME, where * stands for anything: 'ProfilerStep*'
     #[arg(long, value_name = "NAME")]
     range: Option<String>,
 
@@ -95,14 +97,14 @@ impl Events {
         self.events.iter().cloned()
     }
 
-    /// The traces that are meant: those named; none beside logs; else the newest here.
+    /// The traces that are meant: those named, - being the standard input; none beside logs; else the newest here.
     ///
     /// # Errors
-    /// There is none here.
-    pub fn paths(&self, named: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    /// There is none here; a standard input that cannot be read.
+    pub fn paths(&self, named: &[PathBuf]) -> Result<Paths> {
         match named.is_empty() && !self.any() {
-            true => Ok(vec![super::newest::trace_here()?]),
-            false => Ok(named.to_vec()),
+            true => Paths::new(&[super::newest::trace_here()?]),
+            false => Paths::new(named),
         }
     }
 }
@@ -130,7 +132,7 @@ impl Choosing {
     ///
     /// # Errors
     /// As there.
-    pub fn paths(&self, named: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    pub fn paths(&self, named: &[PathBuf]) -> Result<Paths> {
         self.events.paths(named)
     }
 
@@ -141,27 +143,22 @@ impl Choosing {
     pub fn selection(&self) -> Result<Selection> {
         let mut selection = Selection { range: self.range.clone(), ..Selection::default() };
         for filter in &self.filter {
-            let (key, value) = match filter.split_once('=') {
-                Some((key @ ("kernel" | "name" | "device" | "stream" | "process" | "pid" | "rank"), value)) => {
-                    (key, value)
-                }
-                _ => ("kernel", filter.as_str()),
-            };
+            let (key, value) = key_and_value(filter)?;
             match key {
-                "kernel" | "name" => {
-                    let pattern = Regex::new(value).map_err(|e| {
-                        Error::new(format!("--filter: \"{value}\" is not a regular expression: {e}"))
-                    })?;
-                    if selection.kernel_name.replace(pattern).is_some() {
-                        return Err(Error::new("--filter: kernel names can be filtered by one expression only")
-                            .remedy("join the alternatives: --filter 'gemm|conv'"));
-                    }
+                None => set_name(&mut selection.kernel_or_api, expression(value)?, "names")?,
+                Some("kernel" | "name") => {
+                    set_name(&mut selection.kernel_name, expression(value)?, "kernel names")?
                 }
-                "device" => selection.devices.extend(numbers(key, value)?),
-                "stream" => selection.streams.extend(numbers(key, value)?),
-                "rank" => selection.ranks.extend(numbers(key, value)?),
-                _ => selection.pids.extend(numbers(key, value)?),
+                Some("api") => set_name(&mut selection.api_name, expression(value)?, "API calls")?,
+                Some("device") => selection.devices.extend(numbers("device", value)?),
+                Some("stream") => selection.streams.extend(numbers("stream", value)?),
+                Some("rank") => selection.ranks.extend(numbers("rank", value)?),
+                Some(key) => selection.pids.extend(numbers(key, value)?),
             }
+        }
+        if selection.kernel_or_api.is_some() && (selection.kernel_name.is_some() || selection.api_name.is_some()) {
+            return Err(Error::new("--filter: a name with a key and one without cannot be combined")
+                .remedy("give both of them a key: --filter kernel=gemm --filter api=Launch"));
         }
         Ok(selection)
     }
@@ -216,6 +213,38 @@ impl Choosing {
             return Ok(Filter::everything());
         }
         Filter::resolve(selection, labels.frames(), |shape| labels.kernel(shape).to_owned())
+    }
+}
+
+/// What `--filter` may begin with.
+const KEYS: [&str; 8] = ["kernel", "name", "api", "device", "stream", "process", "pid", "rank"];
+
+/// The key of a filter, if it has one, and the rest. `devise=1` is no expression that somebody wants, so a word before
+/// an equals sign has to be a key; expressions with such a beginning need one.
+fn key_and_value(filter: &str) -> Result<(Option<&str>, &str)> {
+    let Some((key, value)) = filter.split_once('=') else { return Ok((None, filter)) };
+    if KEYS.contains(&key) {
+        return Ok((Some(key), value));
+    }
+    let is_word = !key.is_empty() && key.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+    if is_word {
+        return Err(Error::new(format!("--filter {filter}: there is no key \"{key}\"")).remedy(&format!(
+            "known are {}; an expression that begins like this is written kernel={filter}",
+            KEYS.join(", ")
+        )));
+    }
+    Ok((None, filter))
+}
+
+fn expression(text: &str) -> Result<Regex> {
+    Regex::new(text).map_err(|e| Error::new(format!("--filter: \"{text}\" is not a regular expression: {e}")))
+}
+
+fn set_name(slot: &mut Option<Regex>, pattern: Regex, what: &str) -> Result<()> {
+    match slot.replace(pattern) {
+        None => Ok(()),
+        Some(_) => Err(Error::new(format!("--filter: {what} can be filtered by one expression only"))
+            .remedy("join the alternatives: --filter 'gemm|conv'")),
     }
 }
 

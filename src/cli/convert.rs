@@ -66,7 +66,7 @@ pub fn run(args: &Args) -> Result<()> {
         for file in &files {
             let head = crate::import::Head::read(&file.path)?;
             if !crate::trace::native::NativeFile::sniff(&head) {
-                return Err(Error::at(&file.path, "is no .gpuprof trace, which --recompress asks for")
+                return Err(Error::at(&file.path, "is not a .gpuprof trace, which --recompress asks for")
                     .remedy("leave --recompress out to convert it"));
             }
         }

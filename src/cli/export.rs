@@ -4,6 +4,7 @@ use super::choosing::Choosing;
 use super::closing;
 use super::progress::Progress;
 use super::report::say;
+use super::stdin::Paths;
 use super::times::Length;
 use crate::analysis::labels::Labels;
 use crate::analysis::partial;
@@ -52,7 +53,7 @@ pub struct Args {
     min_duration: Option<Length>,
 
     /// Of the kernels, write only those of the N names with the most time
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = super::report::row_count)]
     top_kernels: Option<usize>,
 
     /// An option of the format; --formats lists them
@@ -109,7 +110,7 @@ pub fn run(args: &Args) -> Result<()> {
 pub(super) struct Job<'a> {
     pub exporter: &'static Exporter,
     pub options: Options,
-    pub paths: Vec<PathBuf>,
+    pub paths: Paths,
     pub output: Option<PathBuf>,
     /// Whether the user gave that name, so that a file which has it may be replaced.
     pub names_output: bool,

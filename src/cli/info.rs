@@ -1,11 +1,15 @@
 //! `gpuprof info`: what a file is, who wrote it, and what is in it.
 
+mod words;
+
 use super::progress::Progress;
 use super::report::say;
+use super::stdin::Paths;
 use crate::analysis::partial;
 use crate::error::{Error, Result};
 use crate::import;
 use crate::render::document::Document;
+use crate::render::people::People;
 use crate::render::table::{Cell, Format, Heading, Table};
 use crate::trace::frames::Frames;
 use crate::trace::sink::Need;
@@ -16,10 +20,12 @@ use trace_format::tables;
 
 /// Arguments of `info`.
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Examples:\n  gpuprof info run.gpuprof\n  gpuprof info --format json run-*/")]
+#[command(
+    after_help = "Examples:\n  gpuprof info                     the newest trace here\n  gpuprof info run.gpuprof\n  gpuprof info --format json run-*/"
+)]
 pub struct Args {
-    /// Traces: files, folders or globs, of any known kind
-    #[arg(value_name = "PATH", required_unless_present = "formats")]
+    /// Traces: files, folders or globs, of any known kind. Without any: the newest trace here
+    #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// How the answer is written
     #[arg(long, value_name = "FORMAT", default_value = "table")]
@@ -27,6 +33,9 @@ pub struct Args {
     /// List the formats that gpuprof opens, and exit
     #[arg(long)]
     formats: bool,
+    /// Do not cut long names and lines to the width of the terminal. What is piped is never cut
+    #[arg(long)]
+    wide: bool,
 }
 
 /// Runs `info`.
@@ -39,14 +48,24 @@ pub fn run(args: &Args) -> Result<()> {
         return formats(&mut out).map_err(|e| Error::output(&e));
     }
     let progress = Progress::new(false, "reading");
-    let frames = Frames::open(&args.paths, &Need::all())?;
-    let document = describe(&frames)?;
+    let paths = match args.paths.is_empty() {
+        true => Paths::new(&[super::newest::trace_here()?])?,
+        false => Paths::new(&args.paths)?,
+    };
+    let frames = Frames::open(&paths, &Need::all())?;
+    let people = if args.format == Format::Table { People::of_stdout(args.wide) } else { People::default() };
+    let document = Document { cut: people.width.is_some(), ..describe(&frames)? };
+    let sentences = words::sentences(&frames)?;
     progress.finish();
     if args.format != Format::Table {
         // Lists for machines have no room for them, and whoever looks at JSON on a terminal sees them first.
         say(&document.notes);
     }
     let write = |out: &mut dyn Write| {
+        if args.format == Format::Table {
+            sentences.iter().try_for_each(|sentence| writeln!(out, "{sentence}"))?;
+            writeln!(out)?;
+        }
         document.write(out, args.format)?;
         if args.format == Format::Table {
             for note in &document.notes {
@@ -55,7 +74,7 @@ pub fn run(args: &Args) -> Result<()> {
         }
         out.flush()
     };
-    write(&mut out).map_err(|e| Error::output(&e))
+    write(&mut people.lines(&mut out)).and_then(|()| out.flush()).map_err(|e| Error::output(&e))
 }
 
 fn formats(out: &mut dyn Write) -> io::Result<()> {
@@ -166,5 +185,5 @@ fn describe(frames: &Frames) -> Result<Document> {
     notes.extend(losses);
     let mut tables = vec![files, processes, devices, rows];
     tables.extend((!summaries.rows.is_empty()).then_some(summaries));
-    Ok(Document { notes, tables })
+    Ok(Document { notes, tables, cut: false })
 }

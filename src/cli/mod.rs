@@ -14,13 +14,16 @@ mod progress;
 pub mod query;
 pub mod record;
 pub mod report;
+mod stdin;
 pub mod timeline;
 mod times;
 pub mod top;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::launch::supervise::Ended;
 use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+use std::path::Path;
 
 /// Where did the GPU time go.
 #[derive(Parser, Debug)]
@@ -62,6 +65,21 @@ enum Command {
     Nvprof(nvprof::Args),
     /// Print where the collector is, for LD_PRELOAD and CUDA_INJECTION64_PATH
     PreloadPath(preload_path::Args),
+}
+
+/// What to say where a trace or a view stands in the place of the command, as if `report` were understood.
+pub fn meant_as_report(error: &clap::Error, word: Option<&OsString>) -> Option<Error> {
+    if error.kind() != clap::error::ErrorKind::InvalidSubcommand {
+        return None;
+    }
+    let word = word?.to_str()?;
+    if Path::new(word).exists() {
+        let remedy = format!("write `gpuprof report {word}`; `gpuprof --help` lists the commands");
+        return Some(Error::new(format!("{word}: not a command but a file or folder")).remedy(&remedy));
+    }
+    crate::report::find_view(word).ok()?;
+    let remedy = format!("write `gpuprof report --view {word} TRACE`");
+    Some(Error::new(format!("{word}: not a command but a view")).remedy(&remedy))
 }
 
 /// Runs what the command line asks for.

@@ -1,5 +1,8 @@
 //! `gpuprof report`: nvprof's tables, nsys's views, over any trace.
 
+mod checks;
+
+use self::checks::view_instead_of_path;
 use super::choosing::Choosing;
 use super::newest;
 use super::progress::Progress;
@@ -10,15 +13,16 @@ use crate::demangle::Demangling;
 use crate::error::{Error, Result};
 use crate::export::destination::sources;
 use crate::render::document::Document;
+use crate::render::people::{self, People};
 use crate::render::table::Format;
 use crate::report::classic::{self, Request, What};
-use crate::report::nvprof::messages::{Message, Prefix};
+use crate::report::nvprof::messages::Prefix;
 use crate::report::nvprof::{self, TimeUnit, logfile};
 use crate::report::{self, Context, View, summary_tables};
 use crate::trace::frames::Frames;
 use crate::trace::inputs;
 use crate::trace::select::Filter;
-use crate::trace::sink::{Detail, Need};
+use crate::trace::sink::{Detail, Need, Note};
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -54,6 +58,10 @@ pub struct Args {
     /// Print again whenever the trace has grown, until its program ends
     #[arg(long)]
     follow: bool,
+
+    /// Do not cut long names and lines to the width of the terminal. What is piped is never cut
+    #[arg(long)]
+    wide: bool,
 
     /// Leave out what gpuprof adds to nvprof's report (nothing yet; accepted so that scripts keep working)
     #[arg(long)]
@@ -122,7 +130,7 @@ struct RowArgs {
     #[arg(long, value_name = "KEY", default_value = "time")]
     sort: SortKey,
     /// Show only the first N rows of each section
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = row_count)]
     top: Option<usize>,
     /// What makes separate rows: name, base-name, grid, stream, device, process, or several with commas
     #[arg(long, value_name = "KEYS", default_value = "name")]
@@ -133,6 +141,15 @@ struct RowArgs {
     /// One result per process, instead of one for all
     #[arg(long)]
     per_process: bool,
+}
+
+/// A number of rows to show.
+pub(super) fn row_count(text: &str) -> std::result::Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("0 rows show nothing; leave the option out to see all".to_owned()),
+        Ok(rows) => Ok(rows),
+        Err(_) => Err("not a number of rows".to_owned()),
+    }
 }
 
 fn time_unit(text: &str) -> std::result::Result<TimeUnit, String> {
@@ -147,6 +164,7 @@ const FOLLOW_INTERVAL: Duration = Duration::from_millis(500);
 /// # Errors
 /// Contradicting options, paths that hold no trace, an output that cannot be written.
 pub fn run(args: Args) -> Result<()> {
+    view_instead_of_path(&args.paths)?;
     let paths = args.choosing.paths(&args.paths)?;
     let plan = Plan::new(&args)?;
     let log_file = args.nvprof.log_file.as_deref().map(log_file_name).transpose()?;
@@ -207,58 +225,7 @@ struct Plan<'a> {
     what: What,
 }
 
-impl<'a> Plan<'a> {
-    fn new(args: &'a Args) -> Result<Self> {
-        let n = &args.nvprof;
-        let traces = n.print_gpu_trace || n.print_api_trace || n.print_openacc_trace;
-        let some_summary = n.print_gpu_summary || n.print_api_summary || n.print_openacc_summary;
-        let summaries = some_summary || n.print_summary || n.print_summary_per_gpu;
-        if traces && summaries {
-            let mut text = Vec::new();
-            Message::SummaryAndTrace.write(&mut text, Prefix(None)).map_err(|e| Error::output(&e))?;
-            return Err(Error::verbatim(String::from_utf8_lossy(&text).trim_end()));
-        }
-        let views = args.view.iter().map(|name| report::find_view(name)).collect::<Result<Vec<_>>>()?;
-        if !views.is_empty() && (traces || summaries || n.csv) {
-            return Err(Error::new("--view does not go with nvprof's print options")
-                .remedy("ask for one or the other; views are written as CSV by --format csv"));
-        }
-        let what = if n.print_openacc_trace {
-            What::OpenaccTrace
-        } else if traces {
-            What::Trace { gpu: n.print_gpu_trace, api: n.print_api_trace }
-        } else if n.print_summary_per_gpu {
-            What::PerGpu
-        } else if some_summary && !n.print_summary {
-            let (gpu, api, openacc) = (n.print_gpu_summary, n.print_api_summary, n.print_openacc_summary);
-            What::Summary { gpu, api, openacc, openmp: gpu && api && openacc }
-        } else {
-            What::Summary { gpu: true, api: true, openacc: true, openmp: true }
-        };
-        let listing = matches!(what, What::Trace { .. } | What::OpenaccTrace);
-        if listing && (args.format.is_some() || args.rows.percentiles) {
-            return Err(Error::new(
-                "--format and --percentiles are for summaries and views, not for --print-gpu-trace and the like",
-            )
-            .remedy("write listings as nvprof's CSV with --csv, or use --view cuda_gpu_trace --format json"));
-        }
-        if n.csv && (args.format.is_some() || args.rows.percentiles) {
-            return Err(Error::new("--csv is nvprof's layout, to which --format and --percentiles do not apply")
-                .remedy("use --format csv"));
-        }
-        let rows = &args.rows;
-        let grouped = rows.group_by != Grouping::default() || rows.sort != SortKey::default();
-        if listing && grouped {
-            return Err(Error::new("--print-gpu-trace and the like list every row in order of time: --group-by and --sort are for summaries")
-                .remedy("leave them out, or leave out the option that asks for a listing"));
-        }
-        if !views.is_empty() && (grouped || rows.percentiles || rows.per_process) {
-            return Err(Error::new("--view shows a table as it is: --group-by, --sort, --percentiles and --per-process are for summaries")
-                .remedy("leave them out, or leave out --view"));
-        }
-        Ok(Plan { args, views, what })
-    }
-
+impl Plan<'_> {
     /// What has to be read, in how much detail.
     fn need(&self, nvtx_full: bool) -> Result<Need> {
         let mut need = Need::totals(&[]);
@@ -275,6 +242,10 @@ impl<'a> Plan<'a> {
                 need.add(&Need { operators: true, ..Need::full(&[&tables::RANGE]) });
             }
         }
+        if self.args.choosing.has_times() {
+            // Times count from the first record, which may be a call.
+            need.add(&Need::totals(&[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::API]));
+        }
         if self.args.rows.group_by != Grouping::default() {
             need.detail = Detail::Full;
         }
@@ -285,7 +256,7 @@ impl<'a> Plan<'a> {
     fn print(&self, paths: &[PathBuf], output: impl FnOnce() -> Result<Box<dyn Write>>) -> Result<Still> {
         let progress = Progress::new(self.args.quiet || self.args.follow, "reading");
         let mut frames = self.args.choosing.open(paths, &self.need(false)?)?;
-        let with_nvtx = self.views.is_empty() && matches!(self.what, What::Summary { gpu: true, api: true, .. });
+        let with_nvtx = self.views.is_empty() && self.what.has_ranges();
         if with_nvtx && frames.natives().is_empty() && frames.rows(&tables::RANGE) > 0 {
             // Ranges are rare; only where there are some is it worth reading which call launched which kernel.
             frames = self.args.choosing.open(paths, &self.need(true)?)?;
@@ -298,13 +269,27 @@ impl<'a> Plan<'a> {
         let filter = self.args.choosing.filter(self.args.choosing.selection()?, &labels)?;
         let rows = self.need(false)?.tables.iter().map(|table| frames.rows(table)).sum();
         progress.stage("reading", rows, frames.rows_decoded());
-        let mut out = output()?;
+        let mut out = self.for_people(output()?);
         let shown = self.write(&frames, &labels, &filter, progress, &mut *out)?;
         out.flush().map_err(|e| Error::output(&e))?;
         match shown {
             true => Ok(if growing { Still::Growing } else { Still::Done }),
             false if growing && self.args.follow => Ok(Still::Growing),
             false => Err(Error::nothing(nothing_text(&frames, &filter))),
+        }
+    }
+
+    /// Lines for a terminal are cut to its width, and kept to ASCII where the locale has nothing else.
+    fn for_people(&self, out: Box<dyn Write>) -> Box<dyn Write> {
+        let people = self.people();
+        if people.is_plain() { out } else { Box::new(people.lines(out)) }
+    }
+
+    fn people(&self) -> People {
+        let for_machines = self.args.nvprof.csv || self.args.format.is_some_and(|format| format != Format::Table);
+        match for_machines || self.args.nvprof.log_file.is_some() {
+            true => People::default(),
+            false => People::of_stdout(self.args.wide),
         }
     }
 
@@ -324,15 +309,17 @@ impl<'a> Plan<'a> {
             let listing = matches!(self.what, What::Trace { .. } | What::OpenaccTrace);
             if listing && !self.args.rows.per_process {
                 // Everything is read before the first line is written, and the lines may not fit into memory.
-                let say = || {
+                let announce = || {
                     let notes = self.notes(frames, filter)?;
                     progress.finish();
                     say(&notes);
                     Ok(())
                 };
-                let mut out = NotesFirst { out, say: Some(say) };
-                let shown = classic::write(&mut out, labels, filter, &self.request(), &mut Vec::new())?;
+                let mut out = NotesFirst { out, say: Some(announce) };
+                let mut hidden = Vec::new();
+                let shown = classic::write(&mut out, labels, filter, &self.request(), &mut hidden)?;
                 out.flush().map_err(failed)?;
+                say(&hidden);
                 return Ok(shown);
             }
             // The table is made before anything is said: reading rows is what finds damage.
@@ -358,7 +345,7 @@ impl<'a> Plan<'a> {
                 return Ok(true);
             }
         }
-        let mut document = Document::default();
+        let mut document = Document { cut: self.people().width.is_some(), ..Document::default() };
         for (view, arguments) in &self.views {
             let context = Context { frames, labels, filter, arguments: arguments.clone() };
             let mut table = view.table(&context)?;
@@ -390,12 +377,21 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn notes(&self, frames: &Frames, filter: &Filter) -> Result<Vec<crate::trace::sink::Note>> {
+    fn notes(&self, frames: &Frames, filter: &Filter) -> Result<Vec<Note>> {
         let mut notes = frames.all_notes();
         notes.extend(crate::analysis::partial::notes(frames, filter, &self.need(false)?)?);
+        let samples = frames.rows(&tables::CPU_SAMPLE);
+        if self.views.is_empty() && samples > 0 {
+            let text = format!("the trace has {samples} CPU samples: {SAMPLES_ARE_IN}");
+            notes.push(Note { code: "cpu-samples", text });
+        }
         Ok(notes)
     }
 }
+
+/// Where CPU samples are shown, which are in none of nvprof's tables.
+const SAMPLES_ARE_IN: &str =
+    "--view cprofile and --view cpu_lines show them, and gpuprof export -F flamegraph --option by=cpu draws them";
 
 /// Says what is partial before the first byte of an answer that is written while it is made.
 struct NotesFirst<'a, F> {
@@ -417,11 +413,11 @@ impl<F: FnOnce() -> Result<()>> Write for NotesFirst<'_, F> {
 }
 
 /// Says what is partial on the standard error.
-pub(super) fn say(notes: &[crate::trace::sink::Note]) {
+pub(super) fn say(notes: &[Note]) {
     let mut err = io::stderr().lock();
     for note in notes {
         // A closed stderr must not cost the report.
-        let _ = writeln!(err, "gpuprof: {}", note.text);
+        let _ = writeln!(err, "gpuprof: {}", people::text(&note.text));
     }
 }
 
@@ -449,5 +445,9 @@ fn nothing_text(frames: &Frames, filter: &Filter) -> String {
     }
     let why =
         if filter.is_everything() { "the trace holds no such records" } else { "no record passes the filters" };
-    format!("{}{more}: nothing to show: {why}", files.join(", "))
+    let samples = match frames.rows(&tables::CPU_SAMPLE) {
+        0 => String::new(),
+        n => format!("; it has {n} CPU samples: {SAMPLES_ARE_IN}"),
+    };
+    format!("{}{more}: nothing to show: {why}{samples}", files.join(", "))
 }

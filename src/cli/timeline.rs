@@ -8,6 +8,7 @@ use crate::demangle::Demangling;
 use crate::error::{Error, Result};
 use crate::export::Shape;
 use crate::export::destination::{Pending, Replace, Request};
+use crate::render::people;
 use crate::timeline::picture;
 use crate::timeline::serve::Server;
 use crate::timeline::{Timeline, need};
@@ -26,9 +27,10 @@ pub struct Args {
     /// Write the page here, in place of a file of that name; - for the standard output [default: NAME.html, here]
     #[arg(short, long, value_name = "FILE", conflicts_with = "serve")]
     output: Option<PathBuf>,
-    /// What is written: html (a page), svg or png (a picture), text (for the terminal)
-    #[arg(long, value_name = "FORMAT", default_value = "html", conflicts_with = "serve")]
-    format: Format,
+    /// What is written: html (a page), svg or png (a picture), text (for the terminal) [default: what the name of the
+    /// output ends in, else html]
+    #[arg(long, value_name = "FORMAT", conflicts_with = "serve")]
+    format: Option<Format>,
     /// Show it at a local address instead, piece by piece, until Ctrl+C: for traces that are too large for one page
     #[arg(long)]
     serve: bool,
@@ -83,7 +85,8 @@ struct PictureArgs {
 /// Paths that hold no trace, nothing to show, a page that would be too large, an output that cannot be written.
 pub fn run(args: &Args) -> Result<()> {
     let paths = args.choosing.paths(&args.paths)?;
-    if let Some(format) = args.format.picture() {
+    let format = args.format.or_else(|| Format::of_ending(args.output.as_deref()?)).unwrap_or(Format::Html);
+    if let Some(format) = format.picture() {
         return draw(args, &paths, format);
     }
     // A port that is taken is better known before minutes of reading.
@@ -125,6 +128,18 @@ pub fn run(args: &Args) -> Result<()> {
 }
 
 impl Format {
+    /// What a file of this name is expected to be.
+    fn of_ending(output: &Path) -> Option<Format> {
+        let ending = output.extension()?.to_str()?.to_ascii_lowercase();
+        Some(match ending.as_str() {
+            "html" | "htm" => Format::Html,
+            "svg" => Format::Svg,
+            "png" => Format::Png,
+            "txt" => Format::Text,
+            _ => return None,
+        })
+    }
+
     fn picture(self) -> Option<picture::Format> {
         match self {
             Format::Html => None,
@@ -152,7 +167,7 @@ fn draw(args: &Args, paths: &[PathBuf], format: picture::Format) -> Result<()> {
         width: args.picture.width,
         scale: args.picture.scale,
         dark: args.picture.dark,
-        ascii: args.picture.ascii,
+        ascii: args.picture.ascii || (on_terminal && people::ascii_only()),
         color: on_terminal && std::env::var_os("NO_COLOR").is_none(),
         rows: args.picture.rows,
         ..picture::Options::default()

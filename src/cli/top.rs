@@ -47,7 +47,7 @@ pub struct Args {
     limit: Option<Length>,
 
     /// Kernels of each process that text lists [default: 15]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = super::report::row_count)]
     top: Option<usize>,
 }
 

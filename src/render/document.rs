@@ -12,6 +12,8 @@ pub struct Document {
     pub notes: Vec<Note>,
     /// The tables.
     pub tables: Vec<Table>,
+    /// Whether long text in [`Format::Table`] is cut, so that a row has room on a terminal.
+    pub cut: bool,
 }
 
 impl Document {
@@ -30,11 +32,21 @@ impl Document {
             return writeln!(out);
         }
         for (i, table) in self.tables.iter().enumerate() {
-            // Several tables in one stream are told apart by an empty line; the text layout brings its own.
-            if i > 0 && format != Format::Table {
-                writeln!(out)?;
+            // Several tables in one stream have an empty line between them and their names above them; the text layout
+            // brings both.
+            if self.tables.len() > 1 && format != Format::Table {
+                if i > 0 {
+                    writeln!(out)?;
+                }
+                match format {
+                    Format::Markdown => writeln!(out, "### {} ({})\n", table.title, table.name)?,
+                    _ => writeln!(out, "# {}", table.name)?,
+                }
             }
-            table.write(out, format)?;
+            match format {
+                Format::Table if self.cut => table.write_cut(out)?,
+                _ => table.write(out, format)?,
+            }
         }
         Ok(())
     }

@@ -2,4 +2,6 @@
 
 pub mod document;
 pub mod numbers;
+pub mod people;
 pub mod table;
+pub mod terminal;

@@ -111,7 +111,8 @@ pub enum Format {
     Markdown,
 }
 
-/// Text columns are cut here, as `nsys stats` cuts them; machine formats never are.
+/// Text columns are no wider than this, and cut here for a terminal, as `nsys stats` cuts them. What is piped and machine
+/// formats never are.
 const TEXT_WIDTH_CAP: usize = 100;
 
 /// Rows looked at for column widths, as in `nsys stats`: later, wider cells are printed whole.
@@ -129,12 +130,20 @@ impl Table {
     /// Those of `out`.
     pub fn write(&self, out: &mut dyn Write, format: Format) -> io::Result<()> {
         match format {
-            Format::Table => self.write_text(out),
+            Format::Table => self.write_text(out, usize::MAX),
             Format::Csv => self.write_separated(out, ',', quote_csv),
             Format::Tsv => self.write_separated(out, '\t', flatten_tsv),
             Format::Json => writeln!(out, "{}", self.json()),
             Format::Markdown => self.write_markdown(out),
         }
+    }
+
+    /// Writes the table for a terminal: long text is cut.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_cut(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.write_text(out, TEXT_WIDTH_CAP)
     }
 
     /// The rows as an array of objects.
@@ -169,16 +178,17 @@ impl Table {
     }
 
     /// The layout of `nsys stats`: one leading space, gaps of two, centred headings over dashes.
-    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+    fn write_text(&self, out: &mut dyn Write, cap: usize) -> io::Result<()> {
         let cells: Vec<Vec<String>> =
-            self.rows.iter().map(|row| row.iter().map(|c| cut(&c.grouped(), TEXT_WIDTH_CAP)).collect()).collect();
+            self.rows.iter().map(|row| row.iter().map(|c| cut(&c.grouped(), cap)).collect()).collect();
         let widths: Vec<usize> = self
             .headings
             .iter()
             .enumerate()
             .map(|(i, h)| {
                 let widest = cells.iter().take(WIDTH_ROWS).map(|row| row[i].chars().count()).max().unwrap_or(0);
-                widest.max(h.name.chars().count())
+                // Longer cells are whole, and push what is right of them; all others would be padded for them.
+                widest.min(TEXT_WIDTH_CAP).max(h.name.chars().count())
             })
             .collect();
         writeln!(out, " ** {} ({}):\n", self.title, self.name)?;

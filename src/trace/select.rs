@@ -2,6 +2,7 @@
 
 use super::batch::Batch;
 use super::frames::Frames;
+use crate::cupti::strip_version;
 use crate::error::Result;
 use regex::Regex;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -12,8 +13,12 @@ use trace_format::tables;
 /// What the user asked for. The default selects everything.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
-    /// Kernels whose demangled name matches.
+    /// Kernels whose demangled name matches, and the calls that launched them.
     pub kernel_name: Option<Regex>,
+    /// API calls whose name matches, and the GPU work that they launched.
+    pub api_name: Option<Regex>,
+    /// Kernels whose demangled name matches, the calls that launched them, and API calls whose name matches.
+    pub kernel_or_api: Option<Regex>,
     /// Device indices; empty: all.
     pub devices: Vec<u32>,
     /// Stream ids; empty: all.
@@ -26,7 +31,7 @@ pub struct Selection {
     pub from_ns: Option<i64>,
     /// Rows that start before this time.
     pub to_ns: Option<i64>,
-    /// API calls made inside a range of this name, and the GPU work they launched.
+    /// API calls made inside a range of this name, and the GPU work they launched. In the name `*` stands for anything.
     pub range: Option<String>,
     /// Rows that last so long or longer. Rows without a duration are no part of this question and stay.
     pub min_duration_ns: Option<i64>,
@@ -37,12 +42,18 @@ pub struct Selection {
 impl Selection {
     /// Whether rows are chosen by something that only GPU work has.
     fn by_gpu_property(&self) -> bool {
-        self.kernel_name.is_some() || !self.devices.is_empty() || !self.streams.is_empty()
+        self.kernel_pattern().is_some() || !self.devices.is_empty() || !self.streams.is_empty()
+    }
+
+    /// What names of kernels have to match.
+    fn kernel_pattern(&self) -> Option<&Regex> {
+        self.kernel_name.as_ref().or(self.kernel_or_api.as_ref())
     }
 
     /// Whether every row is selected.
     pub fn is_everything(&self) -> bool {
         !self.by_gpu_property()
+            && self.api_name.is_none()
             && self.pids.is_empty()
             && self.ranks.is_empty()
             && self.from_ns.is_none()
@@ -54,7 +65,7 @@ impl Selection {
 
     /// Whether resolving needs the API calls and their correlation ids, beyond what a summary needs.
     pub fn needs_correlation(&self) -> bool {
-        self.by_gpu_property() || self.range.is_some()
+        self.by_gpu_property() || self.api_name.is_some() || self.range.is_some()
     }
 }
 
@@ -71,6 +82,10 @@ pub struct Filter {
     shape: Vec<bool>,
     /// The wanted range; `None`: no range was asked for.
     in_range: Option<Arc<InRange>>,
+    /// By name id, whether an API call of that name is wanted; empty: all are.
+    api: Vec<bool>,
+    /// Calls of a wanted name, which select the GPU work; `None`: GPU work is not restricted so.
+    called: Option<Arc<HashSet<Launch>>>,
     /// Launches of selected GPU work, which select the API calls; `None`: API calls are not restricted so.
     launched: Option<Arc<HashSet<Launch>>>,
     /// Ids of the runtime's calls, whose driver calls are left out; `None`: they are not.
@@ -109,7 +124,11 @@ impl Filter {
                 })
                 .collect();
         }
-        if let Some(pattern) = &selection.kernel_name {
+        if let Some(pattern) = selection.api_name.as_ref().or(selection.kernel_or_api.as_ref()) {
+            let names = 0..frames.names.len() as u32;
+            filter.api = names.map(|id| pattern.is_match(strip_version(&frames.names.text(id)))).collect();
+        }
+        if let Some(pattern) = selection.kernel_pattern() {
             let shapes = 0..frames.shapes.len() as u32;
             filter.shape = shapes.map(|id| pattern.is_match(&kernel_text(id))).collect();
         }
@@ -118,6 +137,9 @@ impl Filter {
         }
         let by_gpu = selection.by_gpu_property();
         filter.selection = selection;
+        if filter.selection.api_name.is_some() {
+            filter.called = Some(Arc::new(filter.calls_of_wanted_names(frames)?));
+        }
         if let Some(most) = filter.selection.top_kernels {
             filter.shape = top_kernels(frames, &filter, most, kernel_text)?;
         }
@@ -146,6 +168,29 @@ impl Filter {
         Ok(filter)
     }
 
+    fn calls_of_wanted_names(&self, frames: &Frames) -> Result<HashSet<Launch>> {
+        frames.fold(
+            &tables::API,
+            &["name_id", "correlation"],
+            &Filter::everything(),
+            HashSet::new,
+            |set: &mut HashSet<Launch>, batch| {
+                let (name, correlation) = (batch.u32("name_id"), batch.u64("correlation"));
+                batch.for_each_row(|i| {
+                    if self.wants_call(name.get(i)) {
+                        set.extend(correlation.get(i).filter(|&c| c != 0).map(|c| (batch.process, c)));
+                    }
+                });
+            },
+            |a, b| a.extend(b),
+        )
+    }
+
+    /// Whether a call of this name is one of those that were asked for by name.
+    fn wants_call(&self, name: Option<u32>) -> bool {
+        name.is_some_and(|id| self.api.get(id as usize).copied().unwrap_or(false))
+    }
+
     /// The same selection without the driver calls that the runtime made for its own calls, as nvprof recorded none. They
     /// have the correlation id of the runtime's call.
     ///
@@ -171,6 +216,13 @@ impl Filter {
         self.runtime_calls = Some(Arc::new(calls));
         self.without_times = Arc::default();
         Ok(self)
+    }
+
+    /// The same selection without rows that took no time.
+    pub fn without_instants(mut self) -> Filter {
+        self.selection.min_duration_ns = Some(self.selection.min_duration_ns.unwrap_or(0).max(1));
+        self.without_times = Arc::default();
+        self
     }
 
     /// Whether every row is selected.
@@ -241,8 +293,10 @@ impl Filter {
         need(!s.devices.is_empty(), "device");
         need(!s.streams.is_empty(), "stream");
         need(!self.shape.is_empty(), "shape_id");
-        need(self.in_range.is_some() || self.launched.is_some(), "correlation");
+        let by_launch = self.in_range.is_some() || self.launched.is_some() || self.called.is_some();
+        need(by_launch, "correlation");
         if table == &tables::API {
+            need(!self.api.is_empty(), "name_id");
             need(self.in_range.is_some(), "start_ns");
             need(self.in_range.is_some(), "tid");
             need(self.runtime_calls.is_some(), "correlation");
@@ -269,13 +323,16 @@ impl Filter {
         let by_time = s.from_ns.is_some() || s.to_ns.is_some();
         let by_device = !s.devices.is_empty() && table.column_index("device").is_some();
         let by_stream = !s.streams.is_empty() && table.column_index("stream").is_some();
-        let has_name_filter = s.kernel_name.is_some();
+        let has_name_filter = s.kernel_pattern().is_some();
         if has_name_filter && !is_kernel && !is_api && table.column_index("correlation").is_some() {
             // Copies and fills have no kernel name, so none of them matches one.
             batch.selected = Some(Vec::new());
             return;
         }
         let launched = self.launched.as_ref().filter(|_| is_api);
+        let called = self.called.as_ref().filter(|_| !is_api && table.column_index("correlation").is_some());
+        let by_call = is_api && !self.api.is_empty();
+        let name = batch.u32("name_id");
         let in_range = self.in_range.as_ref().filter(|_| table.column_index("correlation").is_some());
         let by_name = !self.shape.is_empty() && is_kernel;
         let by_duration = s.min_duration_ns.is_some();
@@ -287,6 +344,8 @@ impl Filter {
             || by_stream
             || by_name
             || launched.is_some()
+            || called.is_some()
+            || by_call
             || in_range.is_some()
             || runtime_calls.is_some();
         if !restricted {
@@ -310,7 +369,16 @@ impl Filter {
                 && (!by_stream || stream.get(i).is_some_and(|v| s.streams.contains(&v)))
                 && (!by_name
                     || shape.get(i).is_some_and(|id| self.shape.get(id as usize).copied().unwrap_or(false)))
-                && launched.is_none_or(|set| launch().is_some_and(|l| set.contains(&l)))
+                && called.is_none_or(|set| launch().is_some_and(|l| set.contains(&l)))
+                && (!is_api || {
+                    let launches = || launched.is_none_or(|set| launch().is_some_and(|l| set.contains(&l)));
+                    match (by_call, s.kernel_or_api.is_some()) {
+                        (false, _) => launches(),
+                        // One expression for both kinds of names: either may match.
+                        (true, true) => self.wants_call(name.get(i)) || launches(),
+                        (true, false) => self.wants_call(name.get(i)) && launches(),
+                    }
+                })
                 && runtime_calls.is_none_or(|calls| {
                     domain.get(i) == Some(RUNTIME)
                         || !launch().is_some_and(|(process, id)| calls.contains(process, id))
@@ -441,6 +509,12 @@ impl Spans {
     }
 }
 
+/// An expression for a name in which `*` stands for anything.
+fn glob(name: &str) -> Option<Regex> {
+    let parts: Vec<String> = name.split('*').map(regex::escape).collect();
+    Regex::new(&format!("(?s)^{}$", parts.join(".*"))).ok()
+}
+
 /// Where a range was open, and what was launched from inside.
 struct InRange {
     open: HashMap<Lane, Spans>,
@@ -448,8 +522,9 @@ struct InRange {
 }
 
 impl InRange {
-    /// All ranges called `name` (or `domain:name`).
+    /// All ranges called `name` (or `domain:name`), where `*` stands for anything.
     fn find(frames: &Frames, name: &str) -> Result<InRange> {
+        let pattern = name.contains('*').then(|| glob(name)).flatten();
         let everything = Filter::everything();
         let mut found = frames.fold(
             &tables::RANGE,
@@ -462,7 +537,14 @@ impl InRange {
                 let (text, tid) = (batch.u32("name_id"), batch.u32("tid"));
                 batch.for_each_row(|i| {
                     let range_name = frames.names.text(text.get(i).unwrap_or(0));
+                    let is_like = |pattern: &Regex| {
+                        pattern.is_match(&range_name)
+                            || domain.get(i).filter(|&id| id != 0).is_some_and(|id| {
+                                pattern.is_match(&format!("{}:{range_name}", frames.names.text(id)))
+                            })
+                    };
                     let matches = range_name == name
+                        || pattern.as_ref().is_some_and(is_like)
                         || name
                             .strip_suffix(&*range_name)
                             .and_then(|d| d.strip_suffix(':'))

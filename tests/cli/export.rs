@@ -317,7 +317,7 @@ fn convert_makes_native_traces_of_all_kinds_and_cuts_pieces() {
     assert_eq!(count(&rows, "kernel"), starts.iter().filter(|start| **start >= middle).count());
     refused(&["convert", "--merge", &trace, "-o", "x.gpuprof"], &["one trace only"]);
     let foreign = folder.argument("foreign.nvvp", &nvprof(&story, 11));
-    refused(&["convert", "--recompress", &foreign, "-o", "x.gpuprof"], &["no .gpuprof"]);
+    refused(&["convert", "--recompress", &foreign, "-o", "x.gpuprof"], &["not a .gpuprof"]);
 }
 
 #[test]

@@ -131,7 +131,7 @@ fn known_formats_are_listed() {
         assert!(text.contains(importer.name()) && text.contains(importer.describes()), "{text}");
     }
     let answer = gpuprof_in(Path::new("."), &["info"]);
-    assert_eq!((answer.status, answer.stdout.as_str()), (2, ""), "a path is needed: {}", answer.stderr);
+    assert_eq!((answer.status, answer.stdout.as_str()), (1, ""), "there is no trace here: {}", answer.stderr);
 }
 
 /// A trace of `frames` frames of 10,000 kernels, whose numbers take many bytes each.
@@ -219,4 +219,18 @@ fn segments_of_a_ring_are_one_process_and_each_has_its_own_state() {
     assert_eq!(*last, "no");
     assert!(others.iter().all(|closed| *closed == "yes"), "{closed:?}");
     assert_eq!(counts(&document)["kernel"], 200);
+}
+
+#[test]
+fn info_says_in_words_what_is_inside_and_finds_the_newest_trace_by_itself() {
+    let folder = TempFolder::new("info-words");
+    let story = Story::sample(30);
+    folder.file("run.gpuprof", &native(&story));
+    let answer = gpuprof_in(folder.path(), &["info"]);
+    assert_eq!(answer.status, 0, "{}", answer.stderr);
+    let [file, inside] = [0, 1].map(|line| answer.stdout.lines().nth(line).unwrap_or_default());
+    assert!(file.starts_with("run.gpuprof: gpuprof trace 1.0, written by gpuprof"), "{file}");
+    assert!(file.contains(", begins at 20") && file.contains(" UTC, ") && file.ends_with(" long"), "{file}");
+    let counted = format!("Inside: {} kernels, {} copies", story.kernels.len(), story.copies.len());
+    assert!(inside.starts_with(&counted) && inside.contains(" of 1 process, on "), "{inside}");
 }

@@ -2,6 +2,7 @@
 
 mod choosing;
 mod follow;
+mod manners;
 mod output;
 mod partial;
 mod paths;

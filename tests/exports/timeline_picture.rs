@@ -362,3 +362,18 @@ fn what_cannot_be_drawn_is_refused() {
     let error = draw_with(&empty, &all, Format::Text, &Options::default()).unwrap_err();
     assert!(error.to_string().contains("nothing") || error.to_string().contains("no record"), "{error}");
 }
+
+#[test]
+fn an_output_has_the_format_that_its_name_ends_in() {
+    let folder = TempFolder::new("picture-endings");
+    let path = folder.argument("run.gpuprof", &native(&Story::sample(10)));
+    for (name, begins) in
+        [("a.svg", &b"<svg"[..]), ("a.png", b"\x89PNG"), ("a.html", b"<!DOCTYPE html>"), ("a", b"<!")]
+    {
+        let output = folder.path().join(name);
+        common::gpuprof(&["timeline", &path, "-o", output.to_str().expect("a path")]);
+        let bytes = std::fs::read(&output).expect("the output");
+        let head = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).to_lowercase();
+        assert!(head.contains(&String::from_utf8_lossy(begins).to_lowercase()), "{name}: {head}");
+    }
+}

@@ -27,7 +27,7 @@ impl std::str::FromStr for At {
     type Err = String;
 
     fn from_str(text: &str) -> std::result::Result<At, String> {
-        let bad = || "is no time: write +5s, 14:05:00, or Unix seconds".to_owned();
+        let bad = || "is not a time: write +5s, 14:05:00, or Unix seconds".to_owned();
         if let Some(length) = text.strip_prefix('+') {
             let units = [("min", 60 * SECOND_NS), ("ms", 1_000_000), ("us", 1_000), ("ns", 1), ("s", SECOND_NS)];
             let found = units.iter().find_map(|(unit, ns)| Some((length.strip_suffix(unit)?, *ns)));

@@ -132,7 +132,7 @@ fn check_pid(pid: u32, numbers: &[(u32, u32)]) -> std::result::Result<(), String
         };
     }
     match numbers.iter().filter(|(_, own)| *own == pid).count() {
-        0 => Err(format!("pid {pid} is no recorded process; these are:")),
+        0 => Err(format!("pid {pid} is not a recorded process; these are:")),
         1 => Ok(()),
         n => Err(format!(
             "pid {pid} names {n} processes, each in a namespace of its own: choose by --rank or --name"
@@ -176,7 +176,7 @@ impl std::str::FromStr for Ranks {
             (first <= last).then_some((first, last))
         };
         let spans: Option<Vec<(u64, u64)>> = text.split(',').map(span).collect();
-        spans.map(Ranks).ok_or_else(|| "is no list of ranks such as 0-7,9".to_owned())
+        spans.map(Ranks).ok_or_else(|| "is not a list of ranks such as 0-7,9".to_owned())
     }
 }
 

@@ -55,6 +55,7 @@ pub fn run(args: &Args) -> Result<()> {
     let document = Document {
         notes: found.refused.iter().map(note).collect(),
         tables: vec![processes(&found.processes), uncontrollable(&others)],
+        cut: false,
     };
     let write = |out: &mut dyn Write| {
         match args.format {

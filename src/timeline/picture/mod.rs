@@ -10,19 +10,18 @@ pub mod layout;
 mod png;
 pub mod rows;
 mod svg;
-mod terminal;
 mod text;
 
 use crate::analysis::labels::Labels;
 use crate::error::{Error, Result};
 use crate::render::numbers::grouped;
+pub use crate::render::terminal::terminal_width;
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
 use crate::trace::sink::Need;
 use columns::Columns;
 use layout::{Geometry, Picture};
 use std::io::Write;
-pub use terminal::terminal_width;
 
 /// How a picture is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

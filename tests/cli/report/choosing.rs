@@ -262,13 +262,13 @@ fn the_nvtx_section_of_a_selection_holds_the_ranges_that_have_a_part_in_it() {
         let ranges = text.split(" Range \"").skip(1).filter_map(|rest| rest.split('"').next().map(str::to_owned));
         ranges.collect::<Vec<_>>()
     };
-    assert_eq!(shown(&[]), ["step", "forward", "request"]);
-    assert_eq!(shown(&["--range", "forward"]), ["step", "forward"]);
+    assert_eq!(shown(&[]), ["forward", "step", "request"]);
+    assert_eq!(shown(&["--range", "forward"]), ["forward", "step"]);
     // Launches 0 and 1 are inside it, and launch 1 also inside the step.
     assert_eq!(shown(&["--range", "request"]), ["step", "request"]);
     assert_eq!(
         shown(&["--filter", "reduce"]),
-        ["step", "forward"],
+        ["forward", "step"],
         "launch 2 is the only one of that kernel in ranges"
     );
 }

@@ -24,6 +24,7 @@ fn the_nvtx_section_names_thread_domain_and_range() {
     let text = gpuprof(&["report", &folder.argument("t", &native(&story))]).stdout;
     let expected = "
 ======== NVTX result:
+======== Warning: Found 1 invalid range marker(s)
 ========   Thread \"main\" (id = 4243)
 ========     Domain \"<unnamed>\"
 ========       Range \"step\"

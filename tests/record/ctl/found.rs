@@ -61,7 +61,11 @@ fn of_sixty_four_processes_the_two_that_use_cuda_are_controllable() {
     assert_eq!(folder.obeyed(&["stop", "--all"]).lines().count(), 2);
     assert_eq!(folder.obeyed(&["start", "--rank", "1"]).lines().count(), 1);
     let foreign = folder.ctl(&["stop", "1"]);
-    assert!(foreign.status == 2 && foreign.stderr.contains("pid 1 is no recorded process"), "{}", foreign.stderr);
+    assert!(
+        foreign.status == 2 && foreign.stderr.contains("pid 1 is not a recorded process"),
+        "{}",
+        foreign.stderr
+    );
     assert_eq!(folder.ctl(&["stop", "--rank", "7"]).status, 1);
     for player in players {
         one(&player.end());

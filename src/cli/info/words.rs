@@ -1,0 +1,151 @@
+//! A trace in a sentence: what it is, when it was made, how long it is, what is inside.
+
+use crate::error::Result;
+use crate::trace::frames::{Frames, OpenedFile};
+use trace_format::schema::TableSpec;
+use trace_format::tables;
+
+/// What is counted, and its name for one and for several.
+const COUNTED: [(&TableSpec, &str, &str); 12] = [
+    (&tables::KERNEL, "kernel", "kernels"),
+    (&tables::MEMCPY, "copy", "copies"),
+    (&tables::MEMSET, "fill", "fills"),
+    (&tables::GRAPH, "graph launch", "graph launches"),
+    (&tables::API, "API call", "API calls"),
+    (&tables::RANGE, "range", "ranges"),
+    (&tables::UVM, "unified memory event", "unified memory events"),
+    (&tables::MEMORY, "allocation or release", "allocations and releases"),
+    (&tables::OPENACC, "OpenACC region", "OpenACC regions"),
+    (&tables::OPENMP, "OpenMP region", "OpenMP regions"),
+    (&tables::SAMPLE, "system measurement", "system measurements"),
+    (&tables::CPU_SAMPLE, "CPU sample", "CPU samples"),
+];
+
+/// One sentence for each file, and one for all that is inside.
+///
+/// # Errors
+/// A part of a file that cannot be read.
+pub fn sentences(frames: &Frames) -> Result<Vec<String>> {
+    let spans = frames.time_spans()?;
+    let mut sentences = Vec::new();
+    for file in &frames.files {
+        let own = file.processes.clone().filter_map(|process| spans.get(&process).copied());
+        let span = own.reduce(|(a, b), (start, end)| (a.min(start), b.max(end)));
+        let has_epoch = file.processes.clone().any(|p| frames.processes[p as usize].info.unix_offset_ns.is_some());
+        sentences.push(of_file(frames, file, span, has_epoch));
+    }
+    sentences.push(inside(frames));
+    Ok(sentences)
+}
+
+fn of_file(frames: &Frames, file: &OpenedFile, span: Option<(i64, i64)>, has_epoch: bool) -> String {
+    let mut sentence = format!("{}: {}", file.path.display(), file.origin);
+    if let Ok(size) = file.path.metadata().map(|m| m.len()) {
+        sentence.push_str(&format!(", {}", bytes(size)));
+    }
+    if let Some((start, end)) = span {
+        if has_epoch && let Some(date) = date(start) {
+            sentence.push_str(&format!(", begins at {date} UTC"));
+        }
+        sentence.push_str(&format!(", {} long", duration(end.saturating_sub(start))));
+    }
+    let native = frames.natives().iter().find(|native| native.path() == file.path);
+    if native.is_some_and(|native| !native.reader().is_closed()) {
+        sentence.push_str("; it is still being written, or was cut off");
+    }
+    sentence
+}
+
+fn inside(frames: &Frames) -> String {
+    let counted = COUNTED.iter().filter_map(|(table, one, many)| {
+        let rows = frames.rows(table);
+        (rows > 0).then(|| count(rows, one, many))
+    });
+    let counted: Vec<String> = counted.collect();
+    let processes = count(frames.recorded_processes() as u64, "process", "processes");
+    let mut devices: Vec<String> =
+        frames.devices.iter().map(|(_, row)| frames.names.text(row.name_id).into_owned()).collect();
+    devices.sort();
+    devices.dedup();
+    devices.retain(|name| !name.is_empty());
+    let on = if devices.is_empty() { String::new() } else { format!(", on {}", devices.join(" and ")) };
+    match counted.is_empty() {
+        true => format!("Inside: no records of {processes}"),
+        false => format!("Inside: {} of {processes}{on}", counted.join(", ")),
+    }
+}
+
+fn count(n: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(n), if n == 1 { one } else { many })
+}
+
+fn grouped(n: u64) -> String {
+    crate::render::table::Cell::int(n).grouped()
+}
+
+fn bytes(size: u64) -> String {
+    let units = ["bytes", "KB", "MB", "GB", "TB"];
+    let (mut value, mut unit) = (size as f64, 0);
+    while value >= 1000.0 && unit + 1 < units.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{size} bytes") } else { format!("{value:.1} {}", units[unit]) }
+}
+
+fn duration(ns: i64) -> String {
+    let ns = ns.max(0);
+    match ns {
+        0..1_000 => format!("{ns} ns"),
+        1_000..1_000_000 => format!("{:.1} us", ns as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} ms", ns as f64 / 1e6),
+        1_000_000_000..120_000_000_000 => format!("{:.2} s", ns as f64 / 1e9),
+        _ => format!("{} min {} s", ns / 60_000_000_000, ns / 1_000_000_000 % 60),
+    }
+}
+
+/// A moment since 1970 as `2026-11-28 14:05:00`; `None` for one that no trace was made at.
+fn date(unix_ns: i64) -> Option<String> {
+    let seconds = u64::try_from(unix_ns).ok()? / 1_000_000_000;
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    // The calendar by Howard Hinnant's `civil_from_days`: years begin in March, so that leap days come last.
+    let shifted = days + 719_468;
+    let era = shifted / 146_097;
+    let day_of_era = shifted % 146_097;
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    let (hours, minutes, seconds) = (rest / 3600, rest / 60 % 60, rest % 60);
+    Some(format!("{year}-{month:02}-{day:02} {hours:02}:{minutes:02}:{seconds:02}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_have_the_date_of_the_calendar() {
+        for (seconds, expected) in [
+            (0, "1970-01-01 00:00:00"),
+            (951_782_399, "2000-02-28 23:59:59"),
+            (951_782_400, "2000-02-29 00:00:00"),
+            (1_709_251_199, "2024-02-29 23:59:59"),
+            (1_700_000_000, "2023-11-14 22:13:20"),
+            (4_102_444_800, "2100-01-01 00:00:00"),
+        ] {
+            assert_eq!(date(seconds * 1_000_000_000).as_deref(), Some(expected));
+        }
+        assert_eq!(date(-1), None);
+    }
+
+    #[test]
+    fn sizes_and_lengths_are_in_units_that_people_read() {
+        assert_eq!([bytes(999), bytes(47_200), bytes(1_500_000_000)], ["999 bytes", "47.2 KB", "1.5 GB"]);
+        assert_eq!([duration(7), duration(1_500), duration(2_340_000)], ["7 ns", "1.5 us", "2.3 ms"]);
+        assert_eq!([duration(1_500_000_000), duration(187_000_000_000)], ["1.50 s", "3 min 7 s"]);
+        assert_eq!([count(1, "copy", "copies"), count(1_204, "copy", "copies")], ["1 copy", "1,204 copies"]);
+    }
+}

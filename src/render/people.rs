@@ -1,0 +1,152 @@
+//! Text for people: lines that fit the terminal, and plain ASCII where the locale has nothing else.
+
+use super::terminal::terminal_width;
+use std::borrow::Cow;
+use std::io::{self, IsTerminal, Write};
+
+/// How text for people is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct People {
+    /// Characters that a line may have; `None`: any number.
+    pub width: Option<usize>,
+    /// Whether characters outside ASCII are to be replaced.
+    pub ascii: bool,
+}
+
+impl People {
+    /// What the standard output wants. What is piped is never cut, and neither is anything that is asked for `wide`.
+    pub fn of_stdout(wide: bool) -> People {
+        let is_terminal = io::stdout().is_terminal();
+        People { width: if is_terminal && !wide { terminal_width() } else { None }, ascii: ascii_only() }
+    }
+
+    /// Whether text is written as it is.
+    pub fn is_plain(self) -> bool {
+        self == People::default()
+    }
+
+    /// A writer that does to each line what is wanted.
+    pub fn lines<W: Write>(self, out: W) -> Lines<W> {
+        Lines { out, people: self, line: Vec::new() }
+    }
+
+    fn line<'t>(self, line: &'t str) -> Cow<'t, str> {
+        let line = if self.ascii { to_ascii(line) } else { Cow::Borrowed(line) };
+        let Some(width) = self.width.filter(|&width| line.chars().count() > width) else { return line };
+        let ellipsis = if self.ascii { "..." } else { "…" };
+        let kept = line.chars().take(width.saturating_sub(ellipsis.chars().count()));
+        Cow::Owned(kept.chain(ellipsis.chars()).collect())
+    }
+}
+
+/// Whether the locale was set to one without UTF-8. One that was not set at all says nothing: containers have none,
+/// and their terminals show UTF-8.
+pub fn ascii_only() -> bool {
+    is_ascii_locale(|name| std::env::var(name).ok())
+}
+
+fn is_ascii_locale(variable: impl Fn(&str) -> Option<String>) -> bool {
+    let set =
+        ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| variable(name).filter(|value| !value.is_empty()));
+    set.is_some_and(|locale| {
+        let locale = locale.to_ascii_lowercase();
+        !locale.contains("utf-8") && !locale.contains("utf8")
+    })
+}
+
+/// Text for the standard error, or any other that is not cut.
+pub fn text(text: &str) -> Cow<'_, str> {
+    if ascii_only() { to_ascii(text) } else { Cow::Borrowed(text) }
+}
+
+fn to_ascii(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '…' => out.push_str("..."),
+            'µ' | 'μ' => out.push('u'),
+            '×' => out.push('x'),
+            '–' | '—' | '─' => out.push('-'),
+            '→' => out.push_str("->"),
+            '·' => out.push('.'),
+            '│' => out.push('|'),
+            c if c.is_ascii() => out.push(c),
+            _ => out.push('?'),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Writes whole lines as [`People`] wants them.
+pub struct Lines<W: Write> {
+    out: W,
+    people: People,
+    line: Vec<u8>,
+}
+
+impl<W: Write> Write for Lines<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
+            self.line.extend_from_slice(piece);
+            if self.line.pop_if(|byte| *byte == b'\n').is_some() {
+                let line = String::from_utf8_lossy(&self.line);
+                self.out.write_all(self.people.line(&line).as_bytes())?;
+                self.out.write_all(b"\n")?;
+                self.line.clear();
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if !self.line.is_empty() {
+            let line = String::from_utf8_lossy(&self.line);
+            self.out.write_all(self.people.line(&line).as_bytes())?;
+            self.line.clear();
+        }
+        self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(people: People, pieces: &[&str]) -> String {
+        let mut out = Vec::new();
+        let mut lines = people.lines(&mut out);
+        pieces.iter().for_each(|piece| lines.write_all(piece.as_bytes()).unwrap());
+        lines.flush().unwrap();
+        drop(lines);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn lines_are_cut_to_the_width_however_they_come() {
+        let narrow = People { width: Some(6), ascii: false };
+        assert_eq!(written(narrow, &["abcd", "efgh\nabcdef\n", "grün grün"]), "abcde…\nabcdef\ngrün …");
+        assert_eq!(written(People::default(), &["abcdefgh\n"]), "abcdefgh\n");
+    }
+
+    #[test]
+    fn ascii_keeps_what_characters_mean() {
+        let ascii = People { width: None, ascii: true };
+        assert_eq!(written(ascii, &["5 µs → 2 × 3, …\n", "grün\n"]), "5 us -> 2 x 3, ...\ngr?n\n");
+        assert_eq!(written(People { width: Some(6), ascii: true }, &["abcdefgh\n"]), "abc...\n");
+    }
+
+    #[test]
+    fn a_locale_without_utf_8_is_ascii_and_none_is_not() {
+        let of = |pairs: &'static [(&str, &str)]| {
+            is_ascii_locale(move |name| {
+                pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+            })
+        };
+        assert!(of(&[("LC_ALL", "C"), ("LANG", "en_US.UTF-8")]));
+        assert!(of(&[("LC_ALL", ""), ("LANG", "POSIX")]));
+        assert!(!of(&[("LC_ALL", "C.UTF-8")]) && !of(&[("LANG", "de_DE.utf8")]) && !of(&[]));
+    }
+}
