@@ -84,7 +84,7 @@ pub fn run(args: Args) -> Result<()> {
     if let [only] = &queries[..]
         && let Some(command) = commands::find(only)
     {
-        let mut out = Output::open(&args, &paths)?;
+        let mut out = Output::open(&args, &paths, format)?;
         commands::write(out.writer()?, command).map_err(|e| Error::output(&e))?;
         return out.done();
     }
@@ -103,7 +103,7 @@ pub fn run(args: Args) -> Result<()> {
     if args.explain {
         let plans = statements.iter().map(|sql| session.explain(sql)).collect::<Result<Vec<_>>>()?;
         progress.finish();
-        let mut out = Output::open(&args, &paths)?;
+        let mut out = Output::open(&args, &paths, format)?;
         writeln!(out.writer()?, "{}", plans.join("\n\n")).map_err(|e| Error::output(&e))?;
         return out.done();
     }
@@ -112,7 +112,7 @@ pub fn run(args: Args) -> Result<()> {
     let notes = session.all_notes()?;
     progress.finish();
     say(&notes);
-    let mut out = Output::open(&args, &paths)?;
+    let mut out = Output::open(&args, &paths, format)?;
     let for_people = format == Format::Table && args.output.is_none();
     let people = if for_people { People::of_stdout(args.wide) } else { People::default() };
     if people.is_plain() {
@@ -193,14 +193,14 @@ struct Output {
 }
 
 impl Output {
-    fn open(args: &Args, paths: &[PathBuf]) -> Result<Output> {
+    fn open(args: &Args, paths: &[PathBuf], format: Format) -> Result<Output> {
         // Paths that lead nowhere are no traces to be kept.
         let files = inputs::expand(paths).unwrap_or_default().into_iter().map(|file| file.path);
         let sources: Vec<PathBuf> = files.chain(args.events.logs()).chain(args.file.clone()).collect();
         let (pending, destination) = Pending::open(&Request {
             path: args.output.as_deref().unwrap_or(Path::new("-")),
             shape: Shape::Stream,
-            binary: args.format == Format::Parquet,
+            binary: format == Format::Parquet,
             replace: Replace::Files,
             sources: &sources,
         })?;

@@ -256,7 +256,7 @@ mod tests {
         );
         let mut out = Vec::new();
         let notes = [Note { code: "lost-records", text: "1 record lost".into() }];
-        write(&mut out, &[frame.expect("a frame")], format, &notes).expect("memory");
+        write(&mut out, &[frame.expect("a frame")], format, &notes, false).expect("memory");
         String::from_utf8(out).expect("text")
     }
 
