@@ -156,7 +156,7 @@ mod tests {
         let own = |number| Some(Descriptor { number, is_own: true });
         assert_eq!(Descriptor::at(Path::new("/dev/fd/1")), own(1));
         assert_eq!(Descriptor::at(Path::new("/proc/self/fd/7")), own(7));
-        assert_eq!(Descriptor::at(Path::new("/proc/1/fd/2")).map(|d| d.is_own).unwrap_or(false), false);
+        assert!(!Descriptor::at(Path::new("/proc/1/fd/2")).is_some_and(|descriptor| descriptor.is_own));
         assert_eq!(Descriptor::at(Path::new("/tmp/1")), None);
         assert_eq!(Descriptor::at(Path::new("1")), None);
         assert!(matches!(of(Path::new("/dev/stdout")), Ok(Place::Node(_))));
