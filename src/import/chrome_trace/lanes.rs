@@ -24,14 +24,20 @@ pub enum Place {
 /// Names kept at most; each costs memory until the end.
 const NAMES: usize = 100_000;
 
+/// A name or an id, as written.
+type Text = Box<[u8]>;
+
+/// Process and thread of a lane, as written.
+type LaneIds = (Text, Text);
+
 /// Names of processes and threads, and what was made of them.
 #[derive(Default)]
 pub struct Lanes {
-    processes: HashMap<Box<[u8]>, Box<[u8]>>,
-    threads: HashMap<(Box<[u8]>, Box<[u8]>), Box<[u8]>>,
-    places: HashMap<(Box<[u8]>, Box<[u8]>), Place>,
+    processes: HashMap<Text, Text>,
+    threads: HashMap<LaneIds, Text>,
+    places: HashMap<LaneIds, Place>,
     /// The lane that was asked for last: events of one lane stand together.
-    last: Option<(Box<[u8]>, Box<[u8]>, Place)>,
+    last: Option<(LaneIds, Place)>,
 }
 
 impl Lanes {
@@ -58,7 +64,7 @@ impl Lanes {
     /// What the lane of an event stands for.
     pub fn place(&mut self, event: &Event) -> Place {
         let (pid, tid) = (text(event.pid), text(event.tid));
-        if let Some((last_pid, last_tid, place)) = &self.last
+        if let Some(((last_pid, last_tid), place)) = &self.last
             && (&**last_pid, &**last_tid) == (pid, tid)
         {
             return *place;
@@ -76,7 +82,7 @@ impl Lanes {
                 place
             }
         };
-        self.last = Some((pid.into(), tid.into(), place));
+        self.last = Some(((pid.into(), tid.into()), place));
         place
     }
 
