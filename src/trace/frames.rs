@@ -39,6 +39,9 @@ pub struct OpenedFile {
     pub processes: std::ops::Range<u32>,
 }
 
+/// Decodes one batch after another; `None` when there are no more for this thread.
+type NextBatch<'n> = dyn FnMut() -> Option<Batch> + 'n;
+
 /// Where some rows of a table are.
 pub(super) enum Part {
     /// Read by an importer and kept.
@@ -347,7 +350,7 @@ impl Frames {
         table: &'static TableSpec,
         columns: &[&str],
         filter: &Filter,
-        work: &(dyn Fn(&mut dyn FnMut() -> Option<Batch>) + Sync),
+        work: &(dyn Fn(&mut NextBatch) + Sync),
     ) -> Result<()> {
         let mut wanted: Vec<&str> = columns.to_vec();
         wanted.extend(filter.columns(table));
