@@ -223,7 +223,7 @@ fn what_is_no_mangled_name_comes_back_as_it_is() {
         assert_eq!(nvprof(name), name);
     }
     assert_eq!(demangle(b"_Z1fv", Demangling::Off), "_Z1fv");
-    assert_eq!(demangle(b"\xff_Z", Demangling::On), "\u{fffd}_Z");
+    assert_eq!(demangle(b"\xff_Z", Demangling::On), "\\xff_Z");
 }
 
 #[test]
