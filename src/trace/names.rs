@@ -147,13 +147,11 @@ impl Shapes {
             |&id| grids[id as usize] == grid,
             |&id| hasher.hash_one(grids[id as usize]),
         );
-        let id = *found
-            .or_insert_with(|| {
-                grids.push(grid);
-                grids.len() as u32 - 1
-            })
-            .get();
-        id
+        let new = || {
+            grids.push(grid);
+            grids.len() as u32 - 1
+        };
+        *found.or_insert_with(new).get()
     }
 
     fn rest(&mut self, row: ShapeRow) -> u32 {
@@ -164,13 +162,11 @@ impl Shapes {
             |&rest| key(&rests[rest as usize]) == wanted,
             |&rest| hasher.hash_one(key(&rests[rest as usize])),
         );
-        let rest = *found
-            .or_insert_with(|| {
-                rests.push(ShapeRow { id: 0, ..row });
-                rests.len() as u32 - 1
-            })
-            .get();
-        rest
+        let new = || {
+            rests.push(ShapeRow { id: 0, ..row });
+            rests.len() as u32 - 1
+        };
+        *found.or_insert_with(new).get()
     }
 
     /// The shape with this id.

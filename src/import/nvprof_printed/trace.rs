@@ -203,7 +203,7 @@ impl<'n> Traces<'n> {
 
     fn unified_memory(&mut self, sink: &mut Sink, process: ProcessIx, row: &Row, times: Times, what: &[u8]) {
         let label = row.value("Device");
-        let places = label.map_or(Vec::new(), |label| places(label));
+        let places = label.map_or(Vec::new(), places);
         let places: Vec<Option<u32>> =
             places.into_iter().map(|place| place.map(|label| self.device(sink, process, label))).collect();
         if !self.need.wants(&tables::UVM) {
