@@ -201,11 +201,14 @@ fn speedscope(text: &str) -> (BTreeMap<Vec<String>, u128>, Vec<Profile>) {
             let (samples, weights) =
                 (profile["samples"].as_array().unwrap(), profile["weights"].as_array().unwrap());
             assert_eq!(samples.len(), weights.len());
+            let mut sum = 0;
             for (sample, weight) in samples.iter().zip(weights) {
                 let stack = sample.as_array().unwrap().iter().map(name).collect();
-                *sampled.entry(stack).or_default() += u128::from(weight.as_u64().unwrap());
+                let weight = weight.as_u64().unwrap();
+                *sampled.entry(stack).or_default() += u128::from(weight);
+                sum += weight;
             }
-            assert_eq!(sampled.values().sum::<u128>(), u128::from(end));
+            assert_eq!(sum, end, "of one profile: there is one for each thread");
             continue;
         }
         let mut found =

@@ -21,7 +21,7 @@ fn page_of(arguments: &[&str]) -> (String, Page) {
     let mut all = vec!["timeline", "-o", out.to_str().unwrap()];
     all.extend(arguments);
     let answer = gpuprof(&all);
-    assert!(answer.stdout.contains("page.html: "), "{}", answer.stdout);
+    assert!(answer.stderr.contains("page.html: "), "{}", answer.stderr);
     let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
     assert_eq!(left.len(), 1, "nothing but the page is left: {left:?}");
     let html = std::fs::read_to_string(&out).unwrap();
@@ -372,7 +372,9 @@ fn what_cannot_be_written_says_so_and_leaves_nothing() {
     let folder = TempFolder::new("timeline-errors");
     let path = native(&folder, "a.gpuprof", &Story::sample(10));
     let here = folder.path().to_str().unwrap();
-    refused(&["timeline", &path, "-o", here], &["is a folder"]);
+    refused(&["timeline", &path, "-o", here], &["holds", "a.gpuprof, which is read"]);
+    let other = TempFolder::new("timeline-errors-folder");
+    refused(&["timeline", &path, "-o", other.path().to_str().unwrap()], &["is a folder"]);
     refused(&["timeline", &path, "-o", &format!("{here}/none/page.html")], &["cannot be created"]);
     let empty = native(&folder, "empty.gpuprof", &Story::empty());
     let answer = gpuprof_in(folder.path(), &["timeline", &empty]);
