@@ -366,7 +366,12 @@ const LARGE_BYTES: u64 = 300_000;
 const KNOWN: &[(&str, &str, &[usize], &str)] = &[
     ("nvprof", "mi250_rocm62", &[0, 1, 3, 4, 6], "HIP's functions have no numbers of CUPTI's"),
     ("nvprof", "vllm_decode_graph_mi300", &[0, 1, 3, 4, 6], "HIP's functions have no numbers of CUPTI's"),
-    ("nvprof", "mock_rtx3080_2026.1_s3.24", &[0, 1, 3, 4, 6], "names of CUDA 13 are read as those of nvprof's time"),
+    (
+        "nvprof",
+        "mock_rtx3080_2026.1_s3.24",
+        &[0, 1, 3, 4, 6],
+        "names of CUDA 13 are read as those of nvprof's time",
+    ),
 ];
 
 /// Status and what was printed.
