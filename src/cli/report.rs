@@ -329,8 +329,10 @@ impl Plan<'_> {
             notes.splice(0..0, self.notes(frames, filter)?);
             progress.finish();
             say(&notes);
-            // "No profile data collected" would be untrue of a trace of ranges, which the closing line points to.
-            if shown || ranges_instead(frames, filter) == 0 {
+            // "No profile data collected" would be untrue of a trace of ranges, which the closing line points to. Nvprof
+            // printed it all the same.
+            let as_nvprof = self.args.nvprof.demangling == Demangling::Nvprof;
+            if shown || as_nvprof || ranges_instead(frames, filter) == 0 {
                 out.write_all(&answer).map_err(failed)?;
             }
             return Ok(shown);

@@ -102,8 +102,8 @@ fn reports_of_the_collection_give_the_values_beside_them() {
         ("81b_kineto_two_quotes_in_name.json", KERNELS),
         ("81c_kineto_trailing_backslash_in_name.json", KERNELS),
         ("72_nsys_2021_gpu_deviceid.sqlite", &[("fill_42_gpu", 1, 2_000)]),
-        ("44_green_contexts.sqlite", &[("axpy(float *, int)", 1, 1_000)]),
-        ("44b_green_contexts_in_contextid.sqlite", &[("axpy(float *, int)", 1, 1_000)]),
+        ("44_green_contexts.sqlite", &[("axpy(float*, int)", 1, 1_000)]),
+        ("44b_green_contexts_in_contextid.sqlite", &[("axpy(float*, int)", 1, 1_000)]),
     ];
     for (name, expected) in cases {
         let (document, notes) = report(&shared.join("data/reports").join(name));
