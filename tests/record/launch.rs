@@ -42,8 +42,8 @@ fn record(folder: &TempFolder, options: &[&str], program: &[&str]) -> Command {
     command
 }
 
-/// A shell ignores SIGINT and SIGQUIT for what it runs in the background, these tests perhaps; what a program ignores
-/// its children do too.
+/// A shell ignores SIGINT and SIGQUIT for what it runs in the background, and nohup SIGHUP, these tests perhaps; what a
+/// program ignores its children do too.
 #[allow(unsafe_code, reason = "the only way to say how a child begins")]
 fn default_signals(command: &mut Command) {
     // SAFETY: `signal` may be called between fork and exec.
@@ -51,6 +51,7 @@ fn default_signals(command: &mut Command) {
         command.pre_exec(|| {
             libc::signal(libc::SIGINT, libc::SIG_DFL);
             libc::signal(libc::SIGQUIT, libc::SIG_DFL);
+            libc::signal(libc::SIGHUP, libc::SIG_DFL);
             Ok(())
         });
     }
