@@ -60,8 +60,8 @@ pub struct ParquetFile {
 }
 
 impl ParquetFile {
-    /// Reads the footer. Polars' decoder panics on some damaged files: call this and the others in
-    /// [`super::guard::guarded`].
+    /// Reads the footer. Polars' decoder panics on some damaged files: call this and the others inside of
+    /// `trace::guard::guarded`.
     ///
     /// # Errors
     /// A footer that is none, or that says what Polars does not know.
