@@ -51,7 +51,8 @@ pub fn demangle(name: &[u8], mode: Demangling) -> String {
         Demangling::Nvprof => nvprof::demangle(name),
         Demangling::Off => None,
     };
-    demangled.unwrap_or_else(|| readable(name).into_owned())
+    // A name of no letters (`_Z0`) is none.
+    demangled.filter(|text| !text.is_empty()).unwrap_or_else(|| readable(name).into_owned())
 }
 
 fn demangle_correctly(name: &[u8]) -> Option<String> {

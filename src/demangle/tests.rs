@@ -216,9 +216,19 @@ fn nvprof_cuts_long_names_short() {
 
 #[test]
 fn what_is_no_mangled_name_comes_back_as_it_is() {
-    for name in
-        ["", "_", "_Z", "main", "maxwell_sgemm_128x64_nn", "[CUDA memset]", "_ZN", "_Z3ab", "_Z1fS5_", "_Z1fT_"]
-    {
+    for name in [
+        "",
+        "_",
+        "_Z",
+        "main",
+        "maxwell_sgemm_128x64_nn",
+        "[CUDA memset]",
+        "_ZN",
+        "_Z0",
+        "_Z3ab",
+        "_Z1fS5_",
+        "_Z1fT_",
+    ] {
         assert_eq!(on(name), name);
         assert_eq!(nvprof(name), name);
     }
