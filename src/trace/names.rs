@@ -85,7 +85,8 @@ impl Names {
 #[derive(Default)]
 pub struct Shapes {
     grids: Vec<Grid>,
-    index: HashTable<u32>,
+    /// Hash and id: hashing millions again whenever the table grows is slow.
+    index: HashTable<(u32, u32)>,
     rests: Vec<ShapeRow>,
     rest_index: HashTable<u32>,
     hasher: foldhash::fast::FixedState,
@@ -100,6 +101,11 @@ struct Grid {
 
 /// A side of a grid that is null or does not fit into 32 bits: the rest has it as it is.
 const ELSEWHERE: u32 = u32::MAX;
+
+/// The bits of a shortened hash spread over the 64 that a table looks at.
+fn spread(hash: u32) -> u64 {
+    u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
 
 /// What makes two rests the same: everything but the id.
 fn key(row: &ShapeRow) -> [Option<i64>; 17] {
@@ -141,17 +147,18 @@ impl Shapes {
     pub fn intern(&mut self, mut row: ShapeRow) -> u32 {
         let blocks = [taken(&mut row.grid_x), taken(&mut row.grid_y), taken(&mut row.grid_z)];
         let grid = Grid { rest: self.rest(row), blocks };
-        let (grids, hasher) = (&mut self.grids, &self.hasher);
+        let grids = &mut self.grids;
+        let hash = self.hasher.hash_one(grid) as u32;
         let found = self.index.entry(
-            hasher.hash_one(grid),
-            |&id| grids[id as usize] == grid,
-            |&id| hasher.hash_one(grids[id as usize]),
+            spread(hash),
+            |&(other, id)| other == hash && grids[id as usize] == grid,
+            |&(hash, _)| spread(hash),
         );
         let new = || {
             grids.push(grid);
-            grids.len() as u32 - 1
+            (hash, grids.len() as u32 - 1)
         };
-        *found.or_insert_with(new).get()
+        found.or_insert_with(new).get().1
     }
 
     fn rest(&mut self, row: ShapeRow) -> u32 {
