@@ -128,8 +128,7 @@ impl<'a> Printer<'a> {
             Item::Function { types } => self.function(types, "")?,
             Item::Array { element, dimension } => {
                 let element = self.closed(|p| p.item(*element))?;
-                let size = dimension.map_or(Some(String::new()), |size| self.closed(|p| p.item(size)))?;
-                format!("{element}[{size}]")
+                format!("{element}{}", self.dimension(*dimension)?)
             }
             Item::Pack => match self.take_signature() {
                 Some(types) => self.with_signature(String::new(), types, false)?,
@@ -151,6 +150,12 @@ impl<'a> Printer<'a> {
                 }
             }
         })
+    }
+
+    /// The size of an array in its brackets, which are empty where it has none.
+    fn dimension(&mut self, size: Option<ItemId>) -> Option<String> {
+        let size = size.map_or(Some(String::new()), |size| self.closed(|p| p.item(size)))?;
+        Some(format!("[{size}]"))
     }
 
     /// Prints pointers to a function type; `None` if there is no function behind them.
@@ -176,6 +181,12 @@ impl<'a> Printer<'a> {
                 Item::MemberPointer { class, member } => {
                     steps.push((Some(*class), '*'));
                     at = *member;
+                }
+                // No type of C++, but nvprof prints it as if the pointer were the function's.
+                Item::Array { element, dimension } if matches!(items.get(*element), Item::Function { .. }) => {
+                    let Some(size) = self.dimension(*dimension) else { return Some(None) };
+                    trailer.push_str(&size);
+                    at = *element;
                 }
                 Item::Function { types } => {
                     let mut declarator = String::new();

@@ -58,6 +58,7 @@ const PRINTED: &[(&str, &str)] = &[
     ("_Z3fooRA4_3abc", "foo(abc[4]&)"),
     ("_Z3fooIiEvRAstT__S0_", "void foo<int>(int[__sizeof__()]&)"),
     ("_Z3fooPA4_PKi", "foo(int const *[4]*)"),
+    ("_Z3fooPA4_FivE", "foo(int (*) (void)[4])"),
     ("_Z3fooRA4_iS0_", "foo(int[4]&, int[4]&)"),
     ("_Z3fooRA4_iS_", "foo(int[4]&, int[4])"),
     ("_Z3fooPA2_A3_KfS1_S2_", "foo(float const [3][2]*, float const [3][2], float const [3][2]*)"),
