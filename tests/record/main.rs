@@ -2,7 +2,7 @@
 //! did, controlled, watched and sampled meanwhile; and what `gpuprof doctor` says of the machine before that.
 
 // It brings the simulator's harness, which must be there once: it numbers the folders of a process.
-#[path = "../collector/tests/common/mod.rs"]
+#[path = "../collector/tests/collector/common/mod.rs"]
 mod collector;
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,13 +1,11 @@
 //! CUPTI fails, stalls, drops, shuffles, is taken away: the program does not notice, and the trace tells.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use common::sim::{Ended, Run, Sim, VERSIONS};
-use common::{Trace, in_parallel, laws, one, said, same_end};
+use crate::common::sim::{Ended, Run, Sim, VERSIONS};
+use crate::common::{Trace, in_parallel, laws, one, said, same_end};
 use trace_format::tables::{LossRow, NoteRow};
 
 /// Loss causes, as the format numbers them.
@@ -338,7 +336,7 @@ fn a_dry_pool_gives_no_null_to_a_cupti_that_cannot_bear_it_and_every_lost_record
 }
 
 /// Kernels that are not in the trace: not more than were lost in all.
-fn lost_kernels(trace: &Trace, totals: &common::sim::Totals) -> u64 {
+fn lost_kernels(trace: &Trace, totals: &crate::common::sim::Totals) -> u64 {
     let missing = totals.generated_of(10) - trace.kernels().len() as u64;
     let lost: u64 = trace.losses().iter().map(|l| l.rows as u64).sum();
     assert!(missing <= lost, "{missing} kernels missing, {lost} records lost");

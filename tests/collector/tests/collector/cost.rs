@@ -4,11 +4,9 @@
 //! so that whatever else the machine does befalls all alike. Medians of many rounds, what lies between them, and the least
 //! of each, which a busy machine disturbs least.
 
-mod common;
-
 use std::time::Duration;
 
-use common::sim::{Ended, Run, Sim};
+use crate::common::sim::{Ended, Run, Sim};
 
 fn rounds() -> usize {
     std::env::var("ROUNDS").ok().and_then(|r| r.parse().ok()).unwrap_or(100)

@@ -1,14 +1,11 @@
 //! A ring of segments against a simple model of it: what is held, what went, what is kept as a dump.
-#![allow(missing_docs)]
-
-mod common;
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use common::*;
+use crate::common::*;
 use serde_json::json;
 use trace_format::read::TraceReader;
 use trace_format::schema::RowBuilder as _;

@@ -1,9 +1,7 @@
 //! `--capture`: exactly what belongs into a window is recorded, whoever opens and closes it, and however.
 
-mod common;
-
-use common::sim::{Attach, Ended, Sim, VERSIONS};
-use common::{Trace, laws, one};
+use crate::common::sim::{Attach, Ended, Sim, VERSIONS};
+use crate::common::{Trace, laws, one};
 use trace_format::tables::{ApiRow, CaptureRow};
 
 fn gated(sim: &Sim, how: &[&str], capture: &str) -> Ended {

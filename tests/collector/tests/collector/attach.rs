@@ -1,11 +1,9 @@
 //! Getting in: whichever CUPTI there is, the program keeps its own.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 
-use common::sim::{Attach, Sim, VERSIONS, player, write_cupti};
-use common::{in_parallel, laws, one, said, same_end};
+use crate::common::sim::{Attach, Sim, VERSIONS, player, write_cupti};
+use crate::common::{in_parallel, laws, one, said, same_end};
 use trace_format::tables::{ApiRow, ContextRow, DeviceRow, MemcpyRow, StreamRow};
 
 const BOTH: [Attach; 2] = [Attach::Preload, Attach::Injection];
@@ -104,7 +102,7 @@ fn environment(sim: &Sim, cupti: &str, torch: Option<&str>) -> (PathBuf, PathBuf
     std::fs::write(root.join("pyvenv.cfg"), format!("home = {home}\ninclude-system-site-packages = false\n"))
         .expect("its settings");
     let packages = root.join("lib").join(name).join("site-packages");
-    let file = common::sim::cupti_soname(cupti);
+    let file = crate::common::sim::cupti_soname(cupti);
     let library = packages.join("nvidia/cuda_cupti/lib").join(file);
     write_at(cupti, &library);
     if let Some(cuda) = torch {

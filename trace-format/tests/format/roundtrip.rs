@@ -1,11 +1,7 @@
 //! What goes in comes out.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // Helpers of tests count as no tests for clippy.
-
-mod common;
-
+use crate::common::*;
 use bytes::Bytes;
-use common::*;
 use parquet::file::reader::FileReader;
 use parquet::file::serialized_reader::SerializedFileReader;
 use proptest::collection::vec;

@@ -1,15 +1,13 @@
 //! Being a guest: descriptors, signals, environments, folders, disks and limits of the program are its own.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use common::sim::{Attach, Ended, Run, Sim, player, shim_path};
-use common::{Trace, compiled, in_parallel, laws, one, said, same_end};
+use crate::common::sim::{Attach, Ended, Run, Sim, player, shim_path};
+use crate::common::{Trace, compiled, in_parallel, laws, one, said, same_end};
 
 const BOTH: [Attach; 2] = [Attach::Preload, Attach::Injection];
 const DISK_FULL: u32 = 5;

@@ -1,11 +1,9 @@
 //! Traces that the collector wrote on a real GPU (`tests/fixtures/hardware/gpu-check`: H100, driver 580.159.04, CUPTI
 //! 13.0 Update 1). Their counts are known by construction of the programs (`scripts/gpu-check.d/work.cu`).
 
-mod common;
-
 use std::path::PathBuf;
 
-use common::Trace;
+use crate::common::Trace;
 use trace_format::tables::*;
 
 fn trace(name: &str) -> Trace {

@@ -1,13 +1,11 @@
 //! SIGKILL at any moment: the file opens, says that it was not closed, and lacks no more than the last flush interval
 //! and one block.
 
-mod common;
-
 use std::sync::Mutex;
 use std::time::Duration;
 
-use common::sim::Sim;
-use common::{Trace, in_parallel, laws};
+use crate::common::sim::Sim;
+use crate::common::{Trace, in_parallel, laws};
 
 const KILLS: u64 = 200;
 const AT_ONCE: usize = 8;

@@ -1,12 +1,10 @@
 //! Whatever becomes of a program and its children: it ends as it would have without us, and what it did is on disk,
 //! all of it where exit handlers run, else everything up to the last flush.
 
-mod common;
-
 use std::time::Duration;
 
-use common::sim::{Attach, Ended, Run, Sim};
-use common::{Trace, compiled, in_parallel, laws, one, said, same_end};
+use crate::common::sim::{Attach, Ended, Run, Sim};
+use crate::common::{Trace, compiled, in_parallel, laws, one, said, same_end};
 
 const BOTH: [Attach; 2] = [Attach::Preload, Attach::Injection];
 

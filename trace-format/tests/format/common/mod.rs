@@ -1,5 +1,5 @@
 //! Small traces made from a seed, and what is asked of them again and again.
-#![allow(dead_code, unreachable_pub, clippy::unwrap_used)] // Each test file compiles this for itself, uses its part.
+#![allow(unreachable_pub)]
 
 use serde_json::json;
 use trace_format::columns::{Batch, BytesColumn, Column, Values};

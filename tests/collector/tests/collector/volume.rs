@@ -1,12 +1,10 @@
 //! Much, for long, from many threads, on a disk that does not keep up: what is kept is right, what is lost is counted,
 //! and memory stays what it was.
 
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::sim::{Ended, Sim};
-use common::{Trace, compiled, in_parallel, laws, one, same_end};
+use crate::common::sim::{Ended, Sim};
+use crate::common::{Trace, compiled, in_parallel, laws, one, same_end};
 use trace_format::tables::{CaptureRow, LossRow};
 
 const QUEUE_FULL: u32 = 1;

@@ -3,13 +3,11 @@
 //! it. What a simulator cannot show is shown here: that the real driver finds our entry, and that the real libraries
 //! of all releases bear what we do before and after they refuse.
 
-mod common;
-
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::sim::shim_path;
+use crate::common::sim::shim_path;
 
 /// Every release that `scripts/fetch-cupti` is asked for, with the code with which it refuses.
 const PACKAGES: [(&str, u64); 12] = [
@@ -95,7 +93,7 @@ fn the_real_driver_loads_us_and_the_real_libcupti_s_refusal_disturbs_nobody() {
             let traces: Vec<PathBuf> =
                 files.filter(|path| path.extension().is_some_and(|e| e == "gpuprof")).collect();
             for trace in traces {
-                let trace = common::Trace::open(&trace);
+                let trace = crate::common::Trace::open(&trace);
                 assert_eq!(trace.process()["cause"], "cupti_error", "{what}");
                 assert!(trace.reader.is_closed() && trace.kernels().is_empty(), "{what}");
             }

@@ -1,10 +1,6 @@
 //! Files of other versions.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // Helpers of tests count as no tests for clippy.
-
-mod common;
-
-use common::*;
+use crate::common::*;
 use serde_json::json;
 use trace_format::columns::{Batch, Column, Values};
 use trace_format::header::{FileHeader, MAJOR, MINOR};

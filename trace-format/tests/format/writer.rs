@@ -1,14 +1,10 @@
 //! The writer on outputs that refuse, run full, or are rings.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // Helpers of tests count as no tests for clippy.
-
-mod common;
-
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use common::*;
+use crate::common::*;
 use serde_json::json;
 use trace_format::columns::{BytesColumn, Values};
 use trace_format::frame::FrameInfo;

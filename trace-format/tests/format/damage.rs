@@ -1,10 +1,6 @@
 //! Whatever happened to a file, what is whole is read and what is not is said.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // Helpers of tests count as no tests for clippy.
-
-mod common;
-
-use common::*;
+use crate::common::*;
 use trace_format::frame::{FrameInfo, HEADER_BYTES};
 use trace_format::read::{ProblemKind, ReadErrorKind, TraceReader};
 use trace_format::tables::*;

@@ -1,16 +1,14 @@
 //! The flight recorder: a ring that stays within its limits for any length of run and holds its last seconds whole, and
 //! dumps of it, asked for by signals and rules, whatever happens meanwhile. On the SIMULATOR.
 
-mod common;
-#[path = "ring/segments.rs"]
 mod segments;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use common::sim::{Ended, Run, Running, Sim, Totals};
-use common::{Trace, compiled, in_parallel, said};
+use crate::common::sim::{Ended, Run, Running, Sim, Totals};
+use crate::common::{Trace, compiled, in_parallel, said};
 use trace_format::schema::Role;
 use trace_format::tables::{ALL, ApiRow, ClockRow, KernelRow, NoteRow, RangeRow, ShapeRow, StringRow};
 

@@ -1,16 +1,12 @@
 //! Traces of every released version stay readable, with the rows they had.
 //!
-//! `tests/golden/VERSION.trace` is a trace as that version wrote it, `VERSION.trace.txt` its rows. `GPUPROF_BLESS=1`
+//! `golden/VERSION.trace` is a trace as that version wrote it, `VERSION.trace.txt` its rows. `GPUPROF_BLESS=1`
 //! writes those of the current version where they are missing; those of a released version are never written again.
-
-#![allow(clippy::unwrap_used, clippy::panic)] // Helpers of tests count as no tests for clippy.
-
-mod common;
 
 use std::fmt::Write as _;
 use std::path::Path;
 
-use common::*;
+use crate::common::*;
 use serde_json::json;
 use trace_format::header::{MAJOR, MINOR};
 use trace_format::read::{Source, TraceReader};
@@ -47,7 +43,7 @@ fn dump<S: Source>(reader: &TraceReader<S>) -> String {
 
 #[test]
 fn every_golden_trace_opens_with_its_rows() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/format/golden");
     let current = folder.join(format!("{MAJOR}.{MINOR}.trace"));
     if std::env::var_os("GPUPROF_BLESS").is_some() && !current.exists() {
         std::fs::create_dir_all(&folder).unwrap();

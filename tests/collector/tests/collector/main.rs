@@ -1,0 +1,14 @@
+//! `libgpuprof.so` in programs that use the simulator: one file per question, one binary, linked once.
+
+mod attach;
+mod common;
+mod cost;
+mod faults;
+mod gate;
+mod hardware;
+mod kill;
+mod life;
+mod manners;
+mod real_driver;
+mod ring;
+mod volume;
