@@ -6,7 +6,7 @@
 mod format;
 mod plan;
 
-use super::digits::unsigned;
+use crate::render::digits::unsigned;
 use super::flat::Layout;
 use super::keeps_all as all;
 use super::{Columns, Context, Destination, EVERYTHING, Exporter, Keeps, Shape};

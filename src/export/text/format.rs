@@ -1,6 +1,6 @@
 //! How records become text: CSV, TSV, JSON lines, and the values in them.
 
-use crate::export::digits::{signed, unsigned};
+use crate::render::digits::{signed, unsigned};
 use crate::export::flat::{Cell, Layout};
 use std::io::Write as _;
 

@@ -3,7 +3,7 @@
 
 use super::format::{Format, put};
 use crate::export::Context;
-use crate::export::digits::{signed, unsigned};
+use crate::render::digits::{signed, unsigned};
 use crate::export::flat::{self, Cell, Layout, ShapeField, Source, Span};
 use crate::trace::ordered::Piece;
 use hashbrown::HashMap;
