@@ -7,6 +7,7 @@
 pub mod axis;
 pub mod columns;
 pub mod layout;
+mod letters;
 mod png;
 pub mod rows;
 mod svg;
@@ -14,7 +15,7 @@ mod text;
 
 use crate::analysis::labels::Labels;
 use crate::error::{Error, Result};
-use crate::render::numbers::grouped;
+use crate::render::numbers::counted;
 pub use crate::render::terminal::terminal_width;
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
@@ -161,7 +162,7 @@ pub fn make(
         let from = axis::duration(first_ns.abs_diff(origin_ns));
         subtitle.push_str(&format!(" from {from} on"));
     }
-    subtitle.push_str(&format!(", {} records", grouped(records)));
+    subtitle.push_str(&format!(", {}", counted(records, "record")));
     let title = layout::printable(&options.title.clone().unwrap_or_else(|| title(frames)));
     Ok(Picture { title, subtitle, columns, origin_ns, lines, hidden })
 }
