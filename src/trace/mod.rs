@@ -16,6 +16,7 @@ pub mod metrics;
 pub mod names;
 pub mod native;
 pub mod ordered;
+mod numbered;
 mod overruns;
 pub mod parquet;
 pub mod ring;
