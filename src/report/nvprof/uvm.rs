@@ -58,9 +58,10 @@ pub fn write(
 /// Sizes and times name their unit whatever `-u` says; a forced unit holds for the times, and stands behind the cell.
 fn text_row(event: UvmEvent, totals: &UvmTotals, options: &Options) -> String {
     let dash = || "-".to_owned();
-    let size = |bytes: f64, width| if event.has_bytes() { fmt::size(bytes, width) } else { dash() };
+    let size = |bytes: f64| if event.has_bytes() { fmt::size(bytes, 8) } else { dash() };
+    let total_size = if event.has_bytes() { fmt::total(totals.total_bytes as f64, &SIZE) } else { dash() };
     let time = totals.total_ns.map_or_else(dash, |ns| match options.unit.fixed() {
-        None => fmt::time(ns as f64, 10),
+        None => fmt::total(ns as f64, &TIME),
         Some(unit) => {
             let mut cell = String::new();
             fmt::push_in_unit(&mut cell, ns as f64, unit, 10);
@@ -68,12 +69,11 @@ fn text_row(event: UvmEvent, totals: &UvmTotals, options: &Options) -> String {
         }
     });
     format!(
-        "{:>8}  {:>8}  {:>8}  {:>8}  {:>10}  {time:>10}  {}\n",
+        "{:>8}  {:>8}  {:>8}  {:>8}  {total_size:>10}  {time:>10}  {}\n",
         totals.count,
-        size(totals.mean_bytes() as f64, 8),
-        size(totals.min_bytes as f64, 8),
-        size(totals.max_bytes as f64, 8),
-        size(totals.total_bytes as f64, 10),
+        size(totals.mean_bytes() as f64),
+        size(totals.min_bytes as f64),
+        size(totals.max_bytes as f64),
         name(event),
     )
 }
