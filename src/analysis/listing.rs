@@ -99,7 +99,8 @@ pub fn whole_graphs(frames: &Frames, filter: &Filter) -> Result<Vec<GpuActivity>
     if frames.rows(&tables::GRAPH) == 0 {
         return Ok(Vec::new());
     }
-    let columns: Vec<&str> = PLACE.into_iter().filter(|name| *name != "graph_node_id").chain(["graph_id"]).collect();
+    let columns: Vec<&str> =
+        PLACE.into_iter().filter(|name| *name != "graph_node_id").chain(["graph_id"]).collect();
     let mut graphs = collect(frames, &tables::GRAPH, &columns, filter, |batch, out| {
         let graph = batch.u32("graph_id");
         gpu_rows(batch, out, |i| What::Graph { graph: graph.get(i).unwrap_or(0) });

@@ -64,9 +64,13 @@ fn push_group(group: &str, depth: usize, out: &mut String) {
     let mut chars = group.chars();
     let (open, close) = (chars.next(), chars.next_back());
     out.extend(open);
-    if depth < DEEPEST && out.len() < LONGEST {
+    if depth < DEEPEST {
         let mut list = chars.as_str();
         while !list.is_empty() {
+            if out.len() > LONGEST {
+                out.push_str("...");
+                break;
+            }
             let length = part_length(list);
             push_part(list[..length].trim(), depth + 1, out);
             list = &list[length..];

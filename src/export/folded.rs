@@ -136,9 +136,9 @@ pub(super) fn lines(context: &Context, as_shown: impl Fn(Frame, String) -> Strin
         let mut line = String::new();
         for (i, &frame) in path.iter().enumerate() {
             let is_last = i + 1 == path.len();
-            let name = cleaned.entry((frame, is_last)).or_insert_with(|| {
-                clean(&as_shown(frame, text.text(frame).into_owned()), is_last)
-            });
+            let name = cleaned
+                .entry((frame, is_last))
+                .or_insert_with(|| clean(&as_shown(frame, text.text(frame).into_owned()), is_last));
             if i > 0 {
                 line.push(';');
             }

@@ -162,7 +162,8 @@ mod tests {
     #[test]
     fn a_name_that_is_too_long_begins_with_what_tells_it_apart() {
         let narrow = People { width: Some(40), ascii: false };
-        let row = "  70.13%  1.2s  void at::native::copy<(int)4, at::native::Add<float>>(int, at::native::Add<float>)\n";
+        let row =
+            "  70.13%  1.2s  void at::native::copy<(int)4, at::native::Add<float>>(int, at::native::Add<float>)\n";
         assert_eq!(written(narrow, &[row]), "  70.13%  1.2s  copy<4, Add<float>>\n");
         let narrow = People { width: Some(24), ascii: false };
         assert_eq!(written(narrow, &[row]), "  70.13%  1.2s  copy<4,…\n");

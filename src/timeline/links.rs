@@ -118,7 +118,7 @@ pub(super) fn longest_kernels(model: &Model, tree: &Tree) -> Vec<(usize, u64)> {
     longest.into_sorted_vec().into_iter().filter_map(|Reverse((_, Reverse(record)))| place(record)).collect()
 }
 
-/// How many kernels have a colour of their own, of those that took longest together and of the longest single ones.
+/// How many names of kernels have a colour of their own: of those that took longest together, and of the longest single ones.
 const OWN_COLOURS: usize = 10;
 
 /// Names of the kernels that took longest, all of a name together, and then of the longest single ones, each once.
@@ -132,11 +132,15 @@ pub(super) fn longest_names(timeline: &Timeline) -> Vec<u32> {
     let mut totals: Vec<(u32, u64)> = totals.into_iter().collect();
     totals.sort_by_key(|&(_, total_ns)| Reverse(total_ns));
     let mut names: Vec<u32> = totals.into_iter().take(OWN_COLOURS).map(|(name, _)| name).collect();
-    for &(row, place) in timeline.longest.iter().take(OWN_COLOURS) {
-        let name = gpu.name.id(timeline.rows[row].members[place as usize] as usize, 0);
-        if !names.contains(&name) {
-            names.push(name);
+    let name_of =
+        |&(row, place): &(usize, u64)| gpu.name.id(timeline.rows[row].members[place as usize] as usize, 0);
+    let mut longest: Vec<u32> = Vec::new();
+    for name in timeline.longest.iter().map(name_of) {
+        if longest.len() < OWN_COLOURS && !longest.contains(&name) {
+            longest.push(name);
         }
     }
+    longest.retain(|name| !names.contains(name));
+    names.append(&mut longest);
     names
 }

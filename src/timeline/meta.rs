@@ -1,8 +1,8 @@
 //! What a page has to know before it asks for tiles: rows, names, shapes, lists.
 
 use super::Timeline;
-use super::links;
 use super::levels::{BIN_FACTOR, BINS_PER_TILE};
+use super::links;
 use super::records;
 use super::rows::{Quantity, RECORDS_PER_TILE, Row};
 use crate::error::{Error, Result};

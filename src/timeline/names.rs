@@ -22,7 +22,12 @@ pub struct PageNames {
 
 impl Default for PageNames {
     fn default() -> Self {
-        PageNames { texts: vec!["".into()], shorts: BTreeMap::new(), index: HashTable::new(), hasher: Default::default() }
+        PageNames {
+            texts: vec!["".into()],
+            shorts: BTreeMap::new(),
+            index: HashTable::new(),
+            hasher: Default::default(),
+        }
     }
 }
 

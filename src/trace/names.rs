@@ -31,7 +31,12 @@ pub struct Names {
 
 impl Default for Names {
     fn default() -> Self {
-        Names { strings: vec![Box::default()], index: HashTable::new(), hasher: Default::default(), first: Vec::new() }
+        Names {
+            strings: vec![Box::default()],
+            index: HashTable::new(),
+            hasher: Default::default(),
+            first: Vec::new(),
+        }
     }
 }
 
@@ -73,8 +78,9 @@ impl Names {
     /// Leaves out the numbers that make a name of every call of an operator (see [`without_numbers`]). Names that differ in
     /// nothing else have the same text from then on, and the same id where they are asked for by [`Names::first`].
     pub fn fold_numbers(&mut self) {
-        let folded = |(id, name): (usize, &Box<[u8]>)| Some((id, without_numbers(name)?));
-        let folded: Vec<(usize, Vec<u8>)> = self.strings.iter().enumerate().filter_map(folded).collect();
+        let names = self.strings.iter().enumerate();
+        let folded: Vec<(usize, Vec<u8>)> =
+            names.filter_map(|(id, name)| Some((id, without_numbers(name)?))).collect();
         if folded.is_empty() {
             return;
         }

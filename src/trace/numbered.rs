@@ -43,7 +43,10 @@ mod tests {
             ("aten::add, seq = 17", "aten::add"),
             ("aten::add, seq = 17, op_id = 204", "aten::add"),
             ("aten::mm, op_id = 3, sizes = [[2, 3], [3, 4]]", "aten::mm, sizes = [[2, 3], [3, 4]]"),
-            ("aten::mm, seq = -1, op_id = 3, sizes = [[2]], input_op_ids = [(1,0), (2,0)]", "aten::mm, sizes = [[2]]"),
+            (
+                "aten::mm, seq = -1, op_id = 3, sizes = [[2]], input_op_ids = [(1,0), (2,0)]",
+                "aten::mm, sizes = [[2]]",
+            ),
             ("AddBackward0, seq = 5, stashed seq = 4", "AddBackward0"),
         ] {
             assert_eq!(folded(name).as_deref(), Some(expected));

@@ -43,7 +43,8 @@ pub fn to_all(
         match answer {
             Ok(answer) => {
                 obeyed += 1;
-                writeln!(io::stdout(), "{}", text(&format!("{title}: {}", done(&answer)))).map_err(|e| Error::output(&e))?;
+                writeln!(io::stdout(), "{}", text(&format!("{title}: {}", done(&answer))))
+                    .map_err(|e| Error::output(&e))?;
             }
             Err(why) => failed.push(format!("{title}: {why}")),
         }

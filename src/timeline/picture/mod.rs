@@ -15,7 +15,7 @@ mod text;
 
 use crate::analysis::labels::Labels;
 use crate::error::{Error, Result};
-use crate::render::numbers::counted;
+use crate::render::numbers::{counted, grouped};
 pub use crate::render::terminal::terminal_width;
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
@@ -79,7 +79,7 @@ const CHARACTERS: std::ops::RangeInclusive<usize> = 40..=2_000;
 /// What a picture needs of a trace.
 pub fn need() -> Need {
     // Times and places would do for the picture, but a filter may choose calls by what they launched.
-    Need { operators: true, ..Need::full(rows::TABLES) }
+    Need { operators: true, ..Need::full(&[rows::TABLES, rows::NOT_DRAWN].concat()) }
 }
 
 /// Draws what `filter` selects.
@@ -162,7 +162,14 @@ pub fn make(
         let from = axis::duration(first_ns.abs_diff(origin_ns));
         subtitle.push_str(&format!(" from {from} on"));
     }
-    subtitle.push_str(&format!(", {}", counted(records, "record")));
+    // A page has rows for more kinds of records.
+    match rows::not_drawn(frames, filter, &columns)? {
+        0 => subtitle.push_str(&format!(", {}", counted(records, "record"))),
+        others => {
+            let (drawn, all) = (grouped(records), counted(records.saturating_add(others), "record"));
+            subtitle.push_str(&format!(", {drawn} of {all}"));
+        }
+    }
     let title = layout::printable(&options.title.clone().unwrap_or_else(|| title(frames)));
     Ok(Picture { title, subtitle, columns, origin_ns, lines, hidden })
 }

@@ -73,7 +73,8 @@ fn legend(picture: &Picture, geometry: &Geometry, canvas: &mut Canvas, theme: &T
         canvas.text((x + 15, y), class.text(), theme.text, false);
         x += 34 + letters::width(class.text(), Size::Text, false);
     }
-    let note = canvas.fit(&picture.notes(super::STRENGTH).join(" "), geometry.width - 2 * MARGIN, Size::Text, false);
+    let note =
+        canvas.fit(&picture.notes(super::STRENGTH).join(" "), geometry.width - 2 * MARGIN, Size::Text, false);
     canvas.text((MARGIN, geometry.footnote_y), &note, theme.faint, false);
 }
 
@@ -135,7 +136,10 @@ impl Canvas {
     fn text_of(&mut self, (x, base): (usize, usize), text: &str, color: Rgb, size: Size, bold: bool) {
         let cover = letters::cover(text, size, bold, self.scale);
         // What is above or left of the picture is cut off.
-        let (x, y) = ((x * self.scale) as isize - cover.before as isize, (base * self.scale) as isize - cover.ascent as isize);
+        let (x, y) = (
+            (x * self.scale) as isize - cover.before as isize,
+            (base * self.scale) as isize - cover.ascent as isize,
+        );
         for (i, &strength) in cover.rows.iter().enumerate().filter(|(_, strength)| **strength > 0) {
             let (x, y) = (x + (i % cover.width) as isize, y + (i / cover.width) as isize);
             let (Ok(x), Ok(y)) = (usize::try_from(x), usize::try_from(y)) else { continue };

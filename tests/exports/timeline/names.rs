@@ -6,7 +6,9 @@ use super::*;
 fn kernels_have_a_short_name_that_begins_with_what_tells_them_apart() {
     let folder = TempFolder::new("timeline-names");
     let long = |functor: &str| {
-        format!("void at::native::elementwise_kernel<(int)128, at::native::{functor}<float>>(int, at::native::{functor}<float>)")
+        format!(
+            "void at::native::elementwise_kernel<(int)128, at::native::{functor}<float>>(int, at::native::{functor}<float>)"
+        )
     };
     let story = Story::empty()
         .with_kernel(Name::plain(long("Add")), 1_000, 10)
