@@ -10,7 +10,6 @@ pub mod chrome;
 mod contexts;
 pub mod database;
 pub mod destination;
-pub mod digits;
 pub mod flamegraph;
 pub mod flat;
 pub mod folded;

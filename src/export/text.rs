@@ -6,11 +6,11 @@
 mod format;
 mod plan;
 
-use super::digits::unsigned;
 use super::flat::Layout;
 use super::keeps_all as all;
 use super::{Columns, Context, Destination, EVERYTHING, Exporter, Keeps, Shape};
 use crate::error::{Error, Result};
+use crate::render::digits::unsigned;
 use crate::trace::ordered::{Chunk, Piece};
 use crate::trace::sink::Need;
 use flate2::Compression;

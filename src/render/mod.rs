@@ -1,5 +1,6 @@
 //! Text for people and machines from typed tables.
 
+pub mod digits;
 pub mod document;
 pub mod numbers;
 pub mod people;

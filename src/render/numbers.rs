@@ -13,9 +13,20 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
+/// A number of things, named in the singular: `1 record`, `2,000 records`.
+pub fn counted(number: u64, one: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {one}{plural}", grouped(number))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_thing_has_no_plural() {
+        assert_eq!([0, 1, 2000].map(|n| counted(n, "record")), ["0 records", "1 record", "2,000 records"]);
+    }
 
     #[test]
     fn thousands_stand_apart() {

@@ -15,6 +15,7 @@ pub mod inputs;
 pub mod metrics;
 pub mod names;
 pub mod native;
+mod numbered;
 pub mod ordered;
 mod overruns;
 pub mod parquet;

@@ -1,5 +1,6 @@
 //! Names and launch shapes of all open traces, interned once.
 
+use super::numbered::without_numbers;
 use hashbrown::HashTable;
 use std::borrow::Cow;
 use std::hash::BuildHasher;
@@ -24,11 +25,18 @@ pub struct Names {
     strings: Vec<Box<[u8]>>,
     index: HashTable<u32>,
     hasher: foldhash::fast::FixedState,
+    /// The first id of the same text, by id; nothing while all texts differ.
+    first: Vec<u32>,
 }
 
 impl Default for Names {
     fn default() -> Self {
-        Names { strings: vec![Box::default()], index: HashTable::new(), hasher: Default::default() }
+        Names {
+            strings: vec![Box::default()],
+            index: HashTable::new(),
+            hasher: Default::default(),
+            first: Vec::new(),
+        }
     }
 }
 
@@ -65,6 +73,36 @@ impl Names {
     /// The name as text; see [`readable`] for bytes that are not UTF-8.
     pub fn text(&self, id: u32) -> Cow<'_, str> {
         readable(self.get(id))
+    }
+
+    /// Leaves out the numbers that make a name of every call of an operator (see [`without_numbers`]). Names that differ in
+    /// nothing else have the same text from then on, and the same id where they are asked for by [`Names::first`].
+    pub fn fold_numbers(&mut self) {
+        let names = self.strings.iter().enumerate();
+        let folded: Vec<(usize, Vec<u8>)> =
+            names.filter_map(|(id, name)| Some((id, without_numbers(name)?))).collect();
+        if folded.is_empty() {
+            return;
+        }
+        for (id, name) in folded {
+            self.strings[id] = name.into();
+        }
+        self.index.clear();
+        let (strings, hasher) = (&self.strings, &self.hasher);
+        let ids = (0..).zip(strings).map(|(id, name)| {
+            if name.is_empty() {
+                return 0;
+            }
+            let same = |&other: &u32| strings[other as usize] == *name;
+            let hash = |&other: &u32| hasher.hash_one(&*strings[other as usize]);
+            *self.index.entry(hasher.hash_one(&**name), same, hash).or_insert(id).get()
+        });
+        self.first = ids.collect();
+    }
+
+    /// The first id of the text that `id` has.
+    pub fn first(&self, id: u32) -> u32 {
+        self.first.get(id as usize).copied().unwrap_or(id)
     }
 
     /// One more than the largest id.

@@ -1,7 +1,7 @@
 //! How records become text: CSV, TSV, JSON lines, and the values in them.
 
-use crate::export::digits::{signed, unsigned};
 use crate::export::flat::{Cell, Layout};
+use crate::render::digits::{signed, unsigned};
 use std::io::Write as _;
 
 /// How one record becomes text.

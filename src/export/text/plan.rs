@@ -3,8 +3,8 @@
 
 use super::format::{Format, put};
 use crate::export::Context;
-use crate::export::digits::{signed, unsigned};
 use crate::export::flat::{self, Cell, Layout, ShapeField, Source, Span};
+use crate::render::digits::{signed, unsigned};
 use crate::trace::ordered::Piece;
 use hashbrown::HashMap;
 use trace_format::columns::Values;
