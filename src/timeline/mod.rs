@@ -82,6 +82,7 @@ pub fn need() -> Need {
         &tables::MEMSET,
         &tables::GRAPH,
         &tables::API,
+        &tables::HOST_CALL,
         &tables::RANGE,
         &tables::OPENACC,
         &tables::OPENMP,

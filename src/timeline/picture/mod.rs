@@ -14,7 +14,7 @@ mod text;
 
 use crate::analysis::labels::Labels;
 use crate::error::{Error, Result};
-use crate::render::numbers::grouped;
+use crate::numbers::grouped;
 pub use crate::render::terminal::terminal_width;
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
