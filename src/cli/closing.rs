@@ -1,7 +1,7 @@
 //! The line that says what was written: on the standard error, like everything that is not the answer itself.
 
 use crate::export::destination::Size;
-use crate::render::numbers::counted;
+use crate::numbers::counted;
 use std::io::{self, Write as _};
 use std::path::Path;
 

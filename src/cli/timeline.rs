@@ -8,7 +8,7 @@ use crate::demangle::Demangling;
 use crate::error::{Error, Result};
 use crate::export::Shape;
 use crate::export::destination::{Pending, Replace, Request};
-use crate::render::numbers::counted;
+use crate::numbers::counted;
 use crate::render::people;
 use crate::timeline::picture;
 use crate::timeline::serve::Server;

@@ -157,6 +157,7 @@ pub const EVERYTHING: &[Keeps] = &[
     keeps_all("stack"),
     keeps_all("cpu_sample"),
     keeps_all("launch_stack"),
+    keeps_all("host_call"),
 ];
 
 /// Some columns of a table.

@@ -98,6 +98,7 @@ const KEEPS: &[Keeps] = &[
     all("jit"),
     all("openacc"),
     all("openmp"),
+    all("host_call"),
     all("range"),
     Keeps { table: "loss", columns: Columns::All, note: "those without a time with `--option untimed=yes`" },
     all("capture"),

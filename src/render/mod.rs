@@ -2,7 +2,6 @@
 
 pub mod digits;
 pub mod document;
-pub mod numbers;
 pub mod people;
 pub mod table;
 pub mod terminal;

@@ -36,7 +36,7 @@ use crate::analysis::labels::Labels;
 use crate::analysis::partial;
 use crate::analysis::system;
 use crate::error::{Error, Result};
-use crate::render::numbers::counted;
+use crate::numbers::counted;
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
 use crate::trace::sink::Need;
@@ -83,6 +83,7 @@ pub fn need() -> Need {
         &tables::MEMSET,
         &tables::GRAPH,
         &tables::API,
+        &tables::HOST_CALL,
         &tables::RANGE,
         &tables::OPENACC,
         &tables::OPENMP,

@@ -8,6 +8,7 @@ use super::sink::{Note, ProcessInfo};
 use crate::error::{Error, Result};
 use crate::import::Head;
 use crate::launch::companion::{ROLE, ROLE_LAUNCHER};
+use crate::numbers::counted;
 use polars::prelude::*;
 use polars_buffer::Buffer;
 use std::collections::BTreeMap;
@@ -97,8 +98,11 @@ impl NativeFile {
         file.read_process(notes);
         if !file.reader.is_closed() {
             let tail = file.reader.tail_bytes();
-            let tail =
-                if tail == 0 { String::new() } else { format!("; {tail} bytes of an incomplete frame at its end") };
+            let tail = if tail == 0 {
+                String::new()
+            } else {
+                format!("; {} of an incomplete frame at its end", counted(tail, "byte"))
+            };
             let text = format!("{}: not closed: the program was killed or is still running{tail}", path.display());
             notes.push(Note { code: "not-closed", text });
         }
@@ -194,7 +198,7 @@ impl NativeFile {
         let table = problem.table.and_then(tables::by_id).map_or("a table", |t| t.name);
         let rows = match problem.rows {
             Some(0) => ", no rows lost".to_owned(),
-            Some(rows) => format!(", {rows} rows of {table} lost"),
+            Some(rows) => format!(", {} of {table} lost", counted(rows, "row")),
             None => format!(", an unknown number of rows of {table} lost"),
         };
         let what = match problem.kind {

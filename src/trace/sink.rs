@@ -151,6 +151,7 @@ builders! {
     stack: StackRow,
     cpu_sample: CpuSampleRow,
     launch_stack: LaunchStackRow,
+    host_call: HostCallRow,
 }
 
 /// One process of the file being read: who it is and its rows so far.

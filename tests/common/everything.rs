@@ -287,6 +287,16 @@ pub fn everything(pid: u32, epoch_ns: Option<i64>, first_ns: i64) -> Vec<u8> {
         tid: 100 + i as u32 % 5,
     });
     w.rows(openmp.collect());
+    let host_calls = range().map(|i| HostCallRow {
+        start_ns: start(i) + 24,
+        duration_ns: duration(i),
+        domain: 2 + (i % 3 != 0) as u32,
+        kind: (i % 3 != 0).then_some(1 + i as u32 % 4),
+        name_id: name(i),
+        tid: 100 + i as u32 % 5,
+        returned: (i % 3 == 0).then_some(i - 3),
+    });
+    w.rows(host_calls.collect());
     let ranges = range().map(|i| RangeRow {
         start_ns: start(i) + 25,
         end_ns: (i % 9 != 8 && i % 6 != 2).then_some(start(i) + 25 + i * 900),

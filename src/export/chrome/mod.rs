@@ -71,6 +71,7 @@ const KEEPS: &[Keeps] = &[
     all("jit", "our reader alone understands it"),
     all("openacc", "our reader alone understands it"),
     all("openmp", "our reader alone understands it"),
+    all("host_call", "other readers see slices of their threads"),
     all("range", "other readers see no domain, colour or payload"),
     all("sample", "other readers see counters"),
     all(

@@ -8,6 +8,7 @@ mod activity;
 mod clock;
 mod directives;
 mod enums;
+mod host_calls;
 mod ids;
 mod ranges;
 mod records;
@@ -99,6 +100,11 @@ const KEEPS: &[Keeps] = &[
     },
     Keeps { table: "openmp", columns: Columns::All, note: "kind 4 (idle) is left out" },
     Keeps {
+        table: "host_call",
+        columns: Columns::AllBut(&["returned"]),
+        note: "what a function of the operating system returned is kept",
+    },
+    Keeps {
         table: "range",
         columns: Columns::AllBut(&["range_id"]),
         note: "operators, annotations and Python functions become push/pop ranges of domains with those names",
@@ -134,6 +140,7 @@ fn write(context: &Context, destination: &mut Destination) -> Result<()> {
     activity::write(&mut writer)?;
     records::write(&mut writer)?;
     directives::write(&mut writer)?;
+    host_calls::write(&mut writer)?;
     ranges::write(&mut writer)?;
     drop(writer);
     context.count(database.inserted());

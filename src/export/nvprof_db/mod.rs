@@ -246,8 +246,8 @@ mod tests {
 
     #[test]
     fn every_table_of_activity_is_kept_or_known_to_be_lost() {
-        // Such databases have no place for stacks.
-        let lost = ["frame", "stack", "cpu_sample", "launch_stack"];
+        // Such databases have no place for stacks, nor for calls that are not CUDA's.
+        let lost = ["frame", "stack", "cpu_sample", "launch_stack", "host_call"];
         for table in tables::ALL.iter().filter(|t| matches!(t.role, Role::Activity | Role::Defining)) {
             let kept = KEEPS.iter().any(|keeps| keeps.table == table.name);
             assert!(kept != lost.contains(&table.name), "{}", table.name);

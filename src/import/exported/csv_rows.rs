@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::export::flat::{FILE_ROWS, name_column};
 use crate::import::encoding::Decoded;
 use crate::import::lines::note_unended;
+use crate::numbers::items;
 use crate::trace::sink::{Need, ProcessInfo, Sink};
 use hashbrown::HashMap;
 use std::fs::File;
@@ -141,8 +142,11 @@ pub fn read(path: &Path, need: &Need, sink: &mut Sink, people: &mut People) -> R
         _ if failed => {}
         (Some(_), Some(written)) if written == count => {}
         (Some(_), Some(written)) => {
-            let text =
-                format!("{}: {count} rows are there and {written} were written; copy it again", path.display());
+            let text = format!(
+                "{}: {} there and {written} were written; copy it again",
+                path.display(),
+                items(count, "row is", "rows are")
+            );
             sink.note("cut-off-file", text);
         }
         (Some(_), None) => {
@@ -158,8 +162,9 @@ pub fn read(path: &Path, need: &Need, sink: &mut Sink, people: &mut People) -> R
     }
     if odd > 0 {
         let text = format!(
-            "{}: {odd} rows left out: values are missing in them, a number is none, or their table is not known",
-            path.display()
+            "{}: {} left out: values are missing, a number is none, or the table is not known",
+            path.display(),
+            items(odd, "row is", "rows are")
         );
         sink.note("unreadable-rows", text);
     }

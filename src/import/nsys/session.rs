@@ -225,8 +225,10 @@ fn process_of(r: &Reader, row: &Fields, ids: &[Col; 3]) -> Option<ProcessIx> {
     r.processes.get(&process_part(global)).copied()
 }
 
-/// Reads contexts, from the table of 2023.4 or from the one before that had them only for their default streams.
+/// Reads contexts, from the table of 2023.4 or from the one before that had them only for their default streams. Green
+/// contexts that neither has are declared as far as records know them.
 pub(super) fn contexts(r: &mut Reader) {
+    let mut declared: HashSet<(ProcessIx, u32)> = HashSet::new();
     for (table, null_stream) in
         [("TARGET_INFO_CUDA_CONTEXT_INFO", "nullStreamId"), ("TARGET_INFO_CUDA_NULL_STREAM", "streamId")]
     {
@@ -237,6 +239,7 @@ pub(super) fn contexts(r: &mut Reader) {
         let tally = scan.run(|row| {
             let (Some(context), Some(device)) = (row.id(context), row.id(device)) else { return false };
             if let Some(process) = process_of(r, row, &ids) {
+                declared.insert((process, context));
                 let row = ContextRow {
                     context,
                     device,
@@ -250,6 +253,12 @@ pub(super) fn contexts(r: &mut Reader) {
         });
         r.close(tally);
         break;
+    }
+    let mut green: Vec<_> = std::mem::take(&mut r.green_contexts).into_iter().collect();
+    green.retain(|(key, _)| !declared.contains(key));
+    green.sort_unstable_by_key(|&((process, context), _)| (process.0, context));
+    for ((process, context), (device, parent_context)) in green {
+        r.sink.push(process, ContextRow { context, device, api_kind: None, null_stream: None, parent_context });
     }
 }
 

@@ -8,7 +8,7 @@ use crate::analysis::launches;
 use crate::analysis::stacks::thread_text;
 use crate::cupti::operation;
 use crate::error::Result;
-use crate::render::numbers::counted;
+use crate::numbers::counted;
 use std::collections::{BTreeSet, HashMap};
 
 /// One line of the picture.

@@ -15,7 +15,7 @@ mod text;
 
 use crate::analysis::labels::Labels;
 use crate::error::{Error, Result};
-use crate::render::numbers::{counted, grouped};
+use crate::numbers::{counted, grouped};
 pub use crate::render::terminal::terminal_width;
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;

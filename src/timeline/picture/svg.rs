@@ -6,7 +6,7 @@ use super::layout::{
 use super::rows::{Busy, Class};
 use super::shorten;
 use crate::error::{Error, Result};
-use crate::render::numbers::counted;
+use crate::numbers::counted;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! Numbers for people.
+//! Numbers in sentences for people.
 
 /// A number with its thousands apart.
 pub fn grouped(number: u64) -> String {
@@ -13,10 +13,14 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
-/// A number of things, named in the singular: `1 record`, `2,000 records`.
+/// So many things, and what they do: `1 row`, `1,254 rows`, `1 row has`, `1,254 rows have`.
+pub fn items(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(number), if number == 1 { one } else { many })
+}
+
+/// A number of things whose plural is regular: `1 record`, `2,000 records`.
 pub fn counted(number: u64, one: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{} {one}{plural}", grouped(number))
+    items(number, one, &format!("{one}s"))
 }
 
 #[cfg(test)]
@@ -30,6 +34,9 @@ mod tests {
 
     #[test]
     fn thousands_stand_apart() {
+        assert_eq!(items(1, "copy", "copies"), "1 copy");
+        assert_eq!(items(1254, "copy", "copies"), "1,254 copies");
+        assert_eq!([0, 1].map(|number| items(number, "row is", "rows are")), ["0 rows are", "1 row is"]);
         assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
     }
 }
