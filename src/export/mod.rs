@@ -158,6 +158,8 @@ pub const EVERYTHING: &[Keeps] = &[
     keeps_all("cpu_sample"),
     keeps_all("launch_stack"),
     keeps_all("host_call"),
+    keeps_all("foreign"),
+    keeps_all("details"),
 ];
 
 /// Some columns of a table.

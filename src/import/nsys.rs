@@ -72,6 +72,9 @@ impl Importer for Nsys {
             }
             reader.finish();
         });
+        if let Some(origin_ns) = session.origin_ns {
+            sink.processes.iter_mut().for_each(|process| process.count_from(origin_ns));
+        }
         Ok(())
     }
 }
@@ -168,6 +171,7 @@ impl<'r, 's> Reader<'r, 's> {
         if self.need.wants(&tables::SAMPLE) {
             metrics::read(self);
         }
+        session::process_names(self);
         session::devices(self);
         session::contexts(self);
         session::streams(self);

@@ -173,6 +173,16 @@ impl Frames {
         self.processes.iter().filter(|p| !p.info.is_launcher).count()
     }
 
+    /// Where the traces begin to count, in nanoseconds since 1970: the earliest of the processes' own origins. A launcher
+    /// counts from 1970 anyway, whatever clock its processes have.
+    pub fn origin_ns(&self) -> Option<i64> {
+        let of = |is_launcher| {
+            let processes = self.processes.iter().filter(move |p| p.info.is_launcher == is_launcher);
+            processes.filter_map(|p| p.info.unix_offset_ns).min()
+        };
+        of(false).or_else(|| of(true))
+    }
+
     /// The traced process with this number on the machine of process `beside`, which looked at it from outside.
     pub fn process_beside(&self, beside: u32, pid: u32) -> Option<u32> {
         let is_it = |p: &Process| !p.info.is_launcher && p.info.pid == Some(pid);

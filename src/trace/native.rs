@@ -147,7 +147,8 @@ impl NativeFile {
             self.info.world_size = number("world_size");
             let role = process.get(ROLE).and_then(|v| v.as_str());
             self.info.is_launcher = role == Some(ROLE_LAUNCHER);
-            self.info.host = process.get("host").and_then(|v| v.as_str()).map(str::to_owned);
+            let text = |key: &str| process.get(key).and_then(|v| v.as_str()).map(str::to_owned);
+            (self.info.host, self.info.name) = (text("host"), text("process_name"));
         }
         notes.extend(damaged.iter().map(|p| self.note_of(p)));
         // One constant offset per process. The first triple is provisional (CUPTI 13 settles late) and serves only

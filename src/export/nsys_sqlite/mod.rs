@@ -32,6 +32,10 @@ pub use ranges::FOREIGN_DOMAINS;
 /// What these databases call the program that wrote them; the importer knows its own files by it.
 pub const PRODUCT: &str = "gpuprof";
 
+/// The entry of the table about the export that says from where the original counted, in nanoseconds since 1970: sessions
+/// of nsys begin near their records.
+pub const ORIGIN: &str = "GPUPROF_ORIGIN_NS";
+
 /// The format.
 pub static EXPORTER: Exporter = Exporter {
     name: "sqlite",
@@ -206,7 +210,7 @@ mod tests {
 
     #[test]
     fn every_table_of_activity_is_kept_or_known_to_be_lost() {
-        let lost = ["external", "frame", "stack", "cpu_sample", "launch_stack"];
+        let lost = ["external", "frame", "stack", "cpu_sample", "launch_stack", "foreign", "details"];
         for table in tables::ALL.iter().filter(|t| matches!(t.role, Role::Activity | Role::Defining)) {
             let kept = KEEPS.iter().any(|keeps| keeps.table == table.name);
             assert!(kept != lost.contains(&table.name), "{}", table.name);

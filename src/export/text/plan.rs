@@ -107,7 +107,7 @@ impl<'a, F: Format> Plan<'a, F> {
         };
         let (frames, labels) = (context.frames, context.labels);
         match source {
-            Source::Process | Source::Pid | Source::Rank | Source::Clock => {
+            Source::Process | Source::Pid | Source::Rank | Source::Clock | Source::Origin => {
                 let of = |process: u32| {
                     let mut out = Vec::new();
                     put(self.format, &mut out, &flat::of_process(context, process, source));

@@ -17,6 +17,8 @@ pub(super) struct Session {
     pub(super) unix_offset_ns: Option<i64>,
     /// Whether gpuprof wrote it.
     pub(super) ours: bool,
+    /// From where the trace counted that gpuprof made it of.
+    pub(super) origin_ns: Option<i64>,
 }
 
 /// Reads the versions and the start of the session.
@@ -24,6 +26,7 @@ pub(super) fn read(db: &Connection, tables: &Tables, path: &Path, sink: &mut Sin
     let mut value = |name: &'static str| meta(db, tables, path, sink, name);
     let product = value("EXPORT_PRODUCT_VERSION");
     let ours = value("EXPORT_PRODUCT_NAME").is_some_and(|name| name == crate::export::nsys_sqlite::PRODUCT);
+    let origin_ns = value(crate::export::nsys_sqlite::ORIGIN).filter(|_| ours).and_then(|value| value.parse().ok());
     let schema = value("EXPORT_SCHEMA_VERSION");
     let normalised = value("EXPORT_PARAM_TIME_NORMALIZE").is_some_and(|value| value == "true");
     let shift = ["EXPORT_CONFIG_TIME_SHIFT", "EXPORT_PARAM_TIME_SHIFT"]
@@ -44,7 +47,7 @@ pub(super) fn read(db: &Connection, tables: &Tables, path: &Path, sink: &mut Sin
     };
     // `nsys export --ts-normalize=true` has added the epoch to every time already.
     let unix_offset_ns = if normalised { Some(0) } else { session_start(db, tables, path, sink) };
-    Session { origin, unix_offset_ns, ours }
+    Session { origin, unix_offset_ns, ours, origin_ns }
 }
 
 /// The value called `name` of the table about the export, which was renamed in 2023.
@@ -73,6 +76,25 @@ fn session_start(db: &Connection, tables: &Tables, path: &Path, sink: &mut Sink)
     })
     .note(sink, path);
     start
+}
+
+/// Reads what processes are called: the names of their programs, without the folders those are in.
+pub(super) fn process_names(r: &mut Reader) {
+    let Some(mut scan) = r.scan("PROCESSES") else { return };
+    let [global, name] = ["globalPid", "name"].map(|name| scan.col(name));
+    let tally = scan.run(|row| {
+        if let (Some(global), Some(name)) = (row.int(global), row.bytes(name))
+            && let Some(&ProcessIx(index)) = r.processes.get(&process_part(global))
+        {
+            let name = String::from_utf8_lossy(name);
+            let program = name.rsplit(['/', '\\']).next().unwrap_or_default();
+            // An export of a trace that had no names has the words of our reports.
+            let is_none = program.is_empty() || (r.ours && program.starts_with("process "));
+            r.sink.processes[index].info.name = if is_none { None } else { Some(program.to_owned()) };
+        }
+        true
+    });
+    r.close(tally);
 }
 
 /// One row of TARGET_INFO_GPU.
