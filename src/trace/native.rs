@@ -264,7 +264,7 @@ impl NativeFile {
     ) -> Option<(DataFrame, usize)> {
         let info = &self.reader.frames()[frame];
         let failed = |why: String| {
-            let text = format!("{why}; {} rows of {} lost", info.rows, table.name);
+            let text = format!("{why}; {} of {} lost", counted(info.rows.into(), "row"), table.name);
             self.unreadable.lock().unwrap_or_else(|e| e.into_inner()).insert(info.offset, text);
             None
         };

@@ -108,7 +108,7 @@ impl Converter<'_, '_> {
         if !self.wanted.details {
             return;
         }
-        let (mut event_index, mut sequence, mut function_id, mut parent_id) = (None, None, None, None);
+        let (mut event_index, mut sequence, mut torch_id, mut parent_id) = (None, None, None, None);
         let mut text = Vec::new();
         let derives_sizes = row.table == &tables::KERNEL && self.header.has_common_size();
         for (key, value) in tape.fields(open) {
@@ -123,7 +123,7 @@ impl Converter<'_, '_> {
                 b"Python parent id" if value == Value::Bare(b"null") => continue,
                 b"Ev Idx" => &mut event_index,
                 b"Sequence number" => &mut sequence,
-                b"Record function id" | b"Python id" => &mut function_id,
+                b"Record function id" | b"Python id" => &mut torch_id,
                 b"Python parent id" => &mut parent_id,
                 _ => {
                     field(&mut text, tape, key, value);
@@ -135,7 +135,7 @@ impl Converter<'_, '_> {
                 None => field(&mut text, tape, key, value),
             }
         }
-        let numbers = [event_index, sequence, function_id, parent_id];
+        let numbers = [event_index, sequence, torch_id, parent_id];
         if text.is_empty() && numbers.iter().all(Option::is_none) {
             return;
         }
@@ -148,7 +148,7 @@ impl Converter<'_, '_> {
             name_id: row.name_id,
             event_index,
             sequence,
-            function_id,
+            torch_id,
             parent_id,
             arguments_id: (!text.is_empty()).then(|| self.sink.name(&text)),
         };
