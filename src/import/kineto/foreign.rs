@@ -110,15 +110,19 @@ impl Converter<'_, '_> {
         }
         let (mut event_index, mut sequence, mut torch_id, mut parent_id) = (None, None, None, None);
         let mut text = Vec::new();
-        let derives_sizes = row.table == &tables::KERNEL && self.header.has_common_size();
+        // Our own exports write what a trace said before all that follows from columns.
+        let (is_own, mut follows_columns) = (self.header.own.is_some(), false);
         for (key, value) in tape.fields(open) {
             let number = || integer(value).filter(|_| matches!(value, Value::Bare(_)));
             let column = match key {
                 b"gpuprof" => continue,
-                // Both follow from the launch and the number of multiprocessors.
-                b"blocks per SM" | b"warps per SM" if derives_sizes => continue,
+                // Both follow from the launch and the number of multiprocessors, which a trace may say last.
+                b"blocks per SM" | b"warps per SM" if is_own && follows_columns => continue,
                 b"memory bandwidth (GB/s)" if follows(value, tape, open, row.duration_ns) => continue,
-                _ if has_column(row.table, key, value) => continue,
+                _ if has_column(row.table, key, value) => {
+                    follows_columns = true;
+                    continue;
+                }
                 // A Python function without a caller.
                 b"Python parent id" if value == Value::Bare(b"null") => continue,
                 b"Ev Idx" => &mut event_index,

@@ -87,7 +87,7 @@ const TRACE: &str = r#"{
    "args": {"cbid": 652, "correlation": "12"}},
   {"ph": "X", "cat": "kernel", "name": "gemm<float, 4>", "pid": 0, "tid": 7, "ts": 120.125, "dur": 64.032,
    "args": {"External id": 5, "device": 0, "context": 1, "stream": 7, "correlation": 11, "registers per thread": 90,
-   "shared memory": 16384, "grid": [2322, 2, 1], "block": [384, 1, 1], "blocks per SM": 35.181816,
+   "shared memory": 16384, "grid": [2322, 2, 1], "block": [384, 1, 1], "blocks per SM": 17.59,
    "est. achieved occupancy %": 31}},
   {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD (Pinned -> Device)", "pid": 0, "tid": 7, "ts": 200, "dur": 1.6,
    "args": {"device": 0, "context": 1, "stream": 7, "correlation": 16, "bytes": 2048}},
@@ -112,13 +112,14 @@ fn everything_becomes_a_row() {
     assert_eq!(trace.column("foreign", "form"), [0, 1].map(Some), "a copy of an annotation, and a mark");
     assert_eq!(trace.column("foreign", "stream"), [Some(7), None]);
     assert_eq!(trace.column("foreign", "tid"), [None, Some(4243)]);
-    // What the operator and the kernel say that their tables have no columns for, and that does not follow from them.
+    // What the operator and the kernel say that their tables have no columns for.
     assert_eq!(
         trace.column("details", "of_table"),
         [tables::RANGE.id, tables::KERNEL.id].map(|id| Some(id.into()))
     );
     assert_eq!(trace.column("details", "of_id"), [5, 11].map(Some));
-    for arguments in ["\"Input Dims\":[[2, 3], [3, 4]]", "\"est. achieved occupancy %\":31"] {
+    for arguments in ["\"Input Dims\":[[2, 3], [3, 4]]", "\"blocks per SM\":17.59,\"est. achieved occupancy %\":31"]
+    {
         assert!(trace.names.iter().any(|name| name == arguments), "{arguments}");
     }
     assert_eq!(trace.origin, "PyTorch profiler trace (Kineto, schema 1, CUPTI 28)");
