@@ -9,7 +9,7 @@ use super::rows::{Times, lane_stream};
 use super::tape::{Tape, Value};
 use crate::trace::sink::{ProcessIx, valid_duration};
 use trace_format::schema::TableSpec;
-use trace_format::tables::{self, DetailsRow, ForeignRow};
+use trace_format::tables::{DetailsRow, ForeignRow};
 
 /// Which row arguments belong to.
 pub struct RowKey {
