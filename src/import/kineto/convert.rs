@@ -93,7 +93,7 @@ impl<'c, 's> Converter<'c, 's> {
             sample: need.wants(&tables::SAMPLE),
             tables: need.tables.clone(),
             external: need.wants(&tables::EXTERNAL),
-            full: need.detail == Detail::Full,
+            full: need.detail != Detail::Totals,
         };
         Converter {
             sink,
