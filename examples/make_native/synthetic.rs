@@ -114,14 +114,14 @@ fn make_kernels(to: &mut Recording, random: &mut Random, names: u64, shapes: u32
     kernels
 }
 
-/// Records exactly `records` records, of kernels of `names` names with `shapes` launch shapes each.
-pub fn play(to: &mut Recording, records: u64, seed: u64, names: u64, shapes: u32) -> Result {
+/// Records exactly `records` records, of kernels of so many names with `shapes` launch shapes each.
+pub fn play(to: &mut Recording, records: u64, seed: u64, kernel_names: u64, shapes: u32) -> Result {
     let mut random = Random(seed ^ 0x5eed);
     let random = &mut random;
-    let kernels = make_kernels(to, random, names, shapes);
+    let kernels = make_kernels(to, random, kernel_names, shapes);
     let names = CALLS.map(|call| to.name(call.name.as_bytes()));
     let call_lines = CALLS.map(|call| to.lines.as_mut().map_or(0, |lines| lines.id("api", call.plain_name())));
-    let popularity = Weights::zipf(names);
+    let popularity = Weights::zipf(kernel_names);
     let others = Weights::zipf(34);
     let streams = Weights::new(STREAM_WEIGHTS);
     let launches = Weights::new(LAUNCHES.map(|(_, weight)| weight));
