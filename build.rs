@@ -1,17 +1,13 @@
-//! Tells the program which commit it was built from, and builds the collector into it. Downloads nothing, runs nothing
-//! but `git`, `cargo` and `rustc`.
+//! Tells the program which commit it was built from, and which collector to carry. Downloads nothing, runs nothing but
+//! `git` and `rustc`.
 //!
 //! The collector that is built in is, in this order:
 //! 1. the file `$GPUPROF_SHIM_SO`: releases, wheels and cross builds set it to one made by `scripts/build-shim`, which
 //!    runs on every Linux since glibc 2.28;
-//! 2. in release builds, one that is built here and now, for machines with this one's glibc or a newer one;
+//! 2. in release builds, the one that cargo has built as a dependency, for machines with this one's glibc or a newer one;
 //! 3. none: debug builds take the one that cargo has put beside the program.
 
-use flate2::Compression;
-use flate2::write::ZlibEncoder;
 use std::env;
-use std::fs::{self, File};
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -32,10 +28,10 @@ fn main() {
 
     println!("cargo::rustc-check-cfg=cfg(gpuprof_embedded_shim)");
     println!("cargo::rerun-if-env-changed=GPUPROF_SHIM_SO");
-    match shim().and_then(|library| library.map(|path| packed(&path)).transpose()) {
-        Ok(Some(packed)) => {
+    match shim() {
+        Ok(Some(library)) => {
             println!("cargo::rustc-cfg=gpuprof_embedded_shim");
-            println!("cargo::rustc-env=GPUPROF_EMBEDDED_SHIM={}", packed.display());
+            println!("cargo::rustc-env=GPUPROF_EMBEDDED_SHIM={}", library.display());
         }
         Ok(None) => {}
         Err(why) => println!("cargo::error={why}"),
@@ -99,79 +95,9 @@ fn shim() -> Result<Option<PathBuf>, String> {
     if !is_release() || env::var_os("DOCS_RS").is_some() {
         return Ok(None);
     }
-    if !Path::new("cupti-shim/Cargo.toml").exists() {
-        println!(
-            "cargo::warning=no source of the collector here, so none is built in; set GPUPROF_SHIM_SO to a \
-             libgpuprof.so, or name one with GPUPROF_SHIM when gpuprof runs"
-        );
-        return Ok(None);
-    }
-    // All that it is made of. Its own build script runs under the cargo that we call.
-    for source in ["cupti-shim", "trace-format/src", "trace-format/Cargo.toml", "Cargo.toml", "Cargo.lock"] {
-        println!("cargo::rerun-if-changed={source}");
-    }
-    build_shim().map(Some)
-}
-
-/// The library, compressed: it is unpacked into a file anyway (`src/launch/shim.rs`). The path of what is built in.
-fn packed(library: &Path) -> Result<PathBuf, String> {
-    let packed =
-        PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo has not set OUT_DIR")?).join("libgpuprof.so.zlib");
-    let pack = || {
-        let mut encoder = ZlibEncoder::new(File::create(&packed)?, Compression::best());
-        encoder.write_all(&fs::read(library)?)?;
-        encoder.finish().map(drop)
-    };
-    pack().map_err(|e| format!("{} cannot be compressed into {}: {e}", library.display(), packed.display()))?;
-    Ok(packed)
-}
-
-/// Builds the collector in a target folder of its own: the one we are built in is locked.
-fn build_shim() -> Result<PathBuf, String> {
-    let variable = |name: &str| env::var(name).map_err(|_| format!("cargo has not set {name}"));
-    let (cargo, target) = (variable("CARGO")?, variable("TARGET")?);
-    let folder = PathBuf::from(variable("OUT_DIR")?).join("shim");
-    let mut command = Command::new(cargo);
-    command.args([
-        "build",
-        "--profile",
-        "collector",
-        "--locked",
-        "-p",
-        "cupti-shim",
-        "--target",
-        &target,
-        "--target-dir",
-    ]);
-    command.arg(&folder);
-    // A build without network has been asked for as a whole.
-    if env::var("CARGO_NET_OFFLINE").is_ok_and(|value| value == "true") {
-        command.arg("--offline");
-    }
-    // What was meant for the outer build: flags (sanitizers, coverage, target-cpu), wrappers (clippy's among them) and
-    // folders.
-    for name in [
-        "CARGO_ENCODED_RUSTFLAGS",
-        "RUSTFLAGS",
-        "RUSTC_WRAPPER",
-        "RUSTC_WORKSPACE_WRAPPER",
-        "CARGO_TARGET_DIR",
-        "CARGO_BUILD_TARGET",
-        "CARGO_BUILD_TARGET_DIR",
-    ] {
-        command.env_remove(name);
-    }
-    let output = command.output().map_err(|e| format!("cargo cannot be run to build the collector: {e}"))?;
-    if !output.status.success() {
-        let text = String::from_utf8_lossy(&output.stderr);
-        let last: Vec<&str> = text.lines().rev().take(20).collect();
-        let last: Vec<&str> = last.into_iter().rev().collect();
-        return Err(format!(
-            "the collector (cupti-shim) cannot be built; set GPUPROF_SHIM_SO to a libgpuprof.so to do without. Cargo \
-             said: {}",
-            last.join(" | ")
-        ));
-    }
-    let library = folder.join(target).join("collector/libgpuprof.so");
-    if library.is_file() { Ok(library) } else { Err(format!("cargo built no {}", library.display())) }
+    // It is a dependency of ours, so cargo has it ready when it compiles us, if not yet while this runs. It lies beside
+    // all others: OUT_DIR is PROFILE/build/gpuprof-HASH/out.
+    let out = env::var_os("OUT_DIR").map(PathBuf::from).ok_or("cargo has not set OUT_DIR")?;
+    let profile = out.ancestors().nth(3).ok_or_else(|| format!("OUT_DIR={} is not cargo's", out.display()))?;
+    Ok(Some(profile.join("deps/libgpuprof.so")))
 }

@@ -15,4 +15,9 @@ fn main() {
     }
     // CUPTI, the driver and exit handlers keep pointers into us for good. CUDA unloads injection libraries.
     println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
+    // What the release program carries has no symbols. (`strip` of the profile reaches no package that has an
+    // optimisation level of its own.)
+    if std::env::var("PROFILE").is_ok_and(|profile| profile == "release") {
+        println!("cargo::rustc-cdylib-link-arg=-Wl,--strip-all");
+    }
 }

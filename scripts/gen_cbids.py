@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Writes src/cupti/cbid.rs from a table of CUPTI callback ids.
 
-    python3 scripts/gen_cbids.py CBIDS.csv > src/cupti/cbid.rs
+    python3 scripts/gen_cbids.py cupti-shim/cupti-sys/tables/cbids.csv > src/cupti/cbid.rs
 
-CBIDS.csv has the columns domain (driver, runtime), cbid, latest_name and names_that_changed ("11.7:cuNVNbufferGetPointer;
+The table has the columns domain (driver, runtime), cbid, latest_name and names_that_changed ("11.7:cuNVNbufferGetPointer;
 13.5:cuda464"), collected from the headers of CUDA 11.7 to 13.5. Numbers are only ever appended, so the newest table
 serves every version. NVIDIA renames retired numbers to placeholders (cuda464, reserved464) and gives new ones their
 name a release late; an old recording still means the call with the real name, so that one is taken. CUDA 13.0 took the

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Writes cupti-shim/cupti-sys/src/layouts.rs from tables of CUPTI's record layouts.
 
-    python3 scripts/gen_layouts.py TABLES > cupti-shim/cupti-sys/src/layouts.rs
+    python3 scripts/gen_layouts.py cupti-shim/cupti-sys/tables > cupti-shim/cupti-sys/src/layouts.rs
 
-TABLES is a folder with kind_fields.csv (field, offset, size, first and last toolkit), strides_all_packages.csv (what the
+The argument is the folder with kind_fields.csv (field, offset, size, first and last toolkit), strides_all_packages.csv (what the
 library's own walker steps over), kind_records.csv (version numbers), enums.csv and cbids.csv, collected from the headers
 and libraries of CUDA 11.7 to 13.5. Only numbers and names come out. Toolkits are written as 100 * major + minor.
 """

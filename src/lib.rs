@@ -37,6 +37,7 @@ pub mod export;
 pub mod import;
 pub mod launch;
 pub mod live;
+pub mod numbers;
 pub mod query;
 pub mod render;
 pub mod report;

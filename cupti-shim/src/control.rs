@@ -66,11 +66,11 @@ pub fn finish() {
     remove();
 }
 
-/// A forked child begins anew; its parent's socket is its parent's.
-pub fn reset() {
+/// See [`crate::fork`]. The socket stays the parent's.
+pub fn forget() {
     BOUND.store(std::ptr::null_mut(), Ordering::Release);
     ENDED.store(false, Ordering::Release);
-    signal::reset();
+    signal::forget();
 }
 
 fn remove() {

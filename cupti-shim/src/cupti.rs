@@ -5,9 +5,12 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use cupti_sys::result_name;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+
+use crate::sys;
 
 /// What a CUPTI function returns; 0 is success.
 pub type Code = u32;
@@ -21,6 +24,24 @@ pub type Requested = unsafe extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
 pub type Completed = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
 /// `cuptiActivityGetNextRecord`.
 pub type NextRecord = cupti_sys::ActivityGetNextRecordFn;
+
+/// CUPTI belongs to somebody else, or did not answer in time: it is never called again.
+static MUTE: AtomicBool = AtomicBool::new(false);
+
+/// No call of CUPTI from here on.
+pub fn mute() {
+    MUTE.store(true, Ordering::Release);
+}
+
+/// Whether CUPTI may still be called.
+pub fn may_call() -> bool {
+    !MUTE.load(Ordering::Acquire) && sys::is_ours()
+}
+
+/// See [`crate::fork`].
+pub fn forget() {
+    MUTE.store(false, Ordering::Release);
+}
 
 /// A call that failed: which one, with what code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,27 +4,28 @@
 //! Handlers run last-registered-first. Ours is registered in `InitializeInjection`, again when `cuInit` is over, and
 //! again with the first context: the latest runs before the driver takes itself down and hands over everything; the
 //! earliest runs after the program's own handlers, which may still use the GPU, and closes the file. All of them
-//! together have one deadline.
+//! together may take one deadline; what the program's handlers take between them does not count.
 
 use std::ffi::{c_int, c_void};
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 
 use shim_config::{Capture, Cause};
 
 use crate::gate::{GATE, Summary};
 use crate::messages::{self, Loss, Message};
-use crate::session::{self, FAILURE, Session};
+use crate::session::{self, Session};
 use crate::writer::Phase;
-use crate::{control, driver, flight, flush, guard, load, log, sys, writer};
+use crate::{control, cupti, driver, failure, guard, load, log, sys, writer};
 
 /// What the writer may take on top of the deadline when CUPTI used all of it up.
 const CLOSE_NS: i64 = 150_000_000;
 
 /// Handlers that have not run yet.
 static HANDLERS: AtomicU32 = AtomicU32::new(0);
-/// When the first handler began, monotonic; 0: none has.
-static BEGUN_NS: AtomicI64 = AtomicI64::new(0);
+/// The first handler has begun.
+static BEGUN: AtomicBool = AtomicBool::new(false);
+/// What handlers that are over took.
+static SPENT_NS: AtomicI64 = AtomicI64::new(0);
 /// Requests made to the flush thread; the last one has [`LAST`] set.
 static REQUESTED: AtomicU32 = AtomicU32::new(0);
 /// Requests answered by the flush thread.
@@ -46,20 +47,18 @@ pub fn register() {
     unsafe { __cxa_atexit(at_exit, std::ptr::null_mut(), std::ptr::null_mut()) };
 }
 
-/// A forked child begins anew. The handlers of its parent stay registered in it, and count for it too.
-pub fn reset() {
-    BEGUN_NS.store(0, Ordering::Release);
+/// See [`crate::fork`]. The handlers of the parent stay registered in a child, and count for it too.
+pub fn forget() {
+    BEGUN.store(false, Ordering::Release);
+    SPENT_NS.store(0, Ordering::Release);
     REQUESTED.store(0, Ordering::Release);
     ANSWERED.store(0, Ordering::Release);
     NO_THREAD.store(false, Ordering::Release);
-    *FAILURE.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    flush::reset();
-    flight::renew();
 }
 
 /// Whether the end of the program has begun.
 pub fn has_begun() -> bool {
-    BEGUN_NS.load(Ordering::Acquire) != 0
+    BEGUN.load(Ordering::Acquire)
 }
 
 /// What the flush thread is asked for.
@@ -97,26 +96,28 @@ unsafe extern "C" fn at_exit(_: *mut c_void) {
 }
 
 fn end(is_last: bool) {
-    let now_ns = sys::monotonic_ns();
-    let _ = BEGUN_NS.compare_exchange(0, now_ns, Ordering::AcqRel, Ordering::Acquire);
+    BEGUN.store(true, Ordering::Release);
+    let begin_ns = sys::monotonic_ns();
     match session::current() {
         Some(session) if session.is_started() => flush_and_write(session, is_last),
         Some(_) => {}
         None if is_last => leave_reason(),
         None => {}
     }
+    SPENT_NS.fetch_add(sys::monotonic_ns() - begin_ns, Ordering::AcqRel);
 }
 
+/// When this handler must be over, monotonic.
 fn deadline_ns(session: &Session) -> i64 {
     let allowed_ms = i64::try_from(session.settings.exit_deadline_ms).unwrap_or(i64::MAX).min(600_000);
-    BEGUN_NS.load(Ordering::Acquire) + allowed_ms * 1_000_000
+    sys::monotonic_ns() + (allowed_ms * 1_000_000 - SPENT_NS.load(Ordering::Acquire)).max(0)
 }
 
 fn flush_and_write(session: &'static Session, is_last: bool) {
     let deadline_ns = deadline_ns(session);
-    if flush::may_call() && !NO_THREAD.load(Ordering::Acquire) && !flush_by(session, is_last, deadline_ns) {
+    if cupti::may_call() && !NO_THREAD.load(Ordering::Acquire) && !flush_by(session, is_last, deadline_ns) {
         // It may never come back from there, and nobody may follow it.
-        flush::mute();
+        cupti::mute();
         log::line(1, format_args!("CUPTI did not hand over its last records in time; what was flushed is kept"));
         let detail = Some("CUPTI did not flush before the exit deadline".into());
         let cause = messages::Cause::FlushDeadline;
@@ -193,8 +194,7 @@ fn cause_of_emptiness(session: &Session, summary: Option<&Summary>) -> Option<(C
 
 /// A process that used a GPU and could not be recorded leaves a trace that says why.
 fn leave_reason() {
-    let failure = FAILURE.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let Some((cause, detail)) = failure else { return };
+    let Some((cause, detail)) = failure::take() else { return };
     if driver::Driver::mapped().has_context() == Some(false) {
         return;
     }

@@ -54,10 +54,10 @@ pub fn ask_for_signal() {
     }
 }
 
-/// A forked child begins anew.
-pub fn renew() {
+/// See [`crate::fork`].
+pub fn forget() {
     REQUESTS.store(null_mut(), Ordering::Release);
-    signal::renew();
+    signal::forget();
 }
 
 /// Asks for what the ring holds to be kept as a trace of its own, while recording goes on. Returns the number under which

@@ -3,12 +3,12 @@
 //! It is the only one that flushes: two flushes at once can deadlock inside CUPTI, and one from within a callback is
 //! forbidden or blocks the program (7 ms in a training step on an H100).
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use cupti_sys::{CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_ERROR_NOT_INITIALIZED};
 
 use crate::clock::Triple;
-use crate::cupti::CuptiError;
+use crate::cupti::{CuptiError, may_call, mute};
 use crate::gate::GATE;
 use crate::messages::{Cause, Loss, Message};
 use crate::session::{Session, holder};
@@ -28,30 +28,19 @@ const LAST_KERNELS_NS: i64 = 100_000_000;
 const HAND_OVER_NS: i64 = 5_000_000;
 /// How long a dump waits for buffers that CUPTI holds back because something in them is not over.
 const DUMP_NS: i64 = 200_000_000;
-/// While a window drains, CUPTI is asked this often.
+/// While a window drains, CUPTI is asked this often, at first.
 const DRAIN_NS: i64 = 20_000_000;
+/// A window that drains for longer has a kernel that runs for long: CUPTI is then asked as often as ever.
+const SHORT_DRAIN_NS: i64 = 2_000_000_000;
 
-/// CUPTI belongs to somebody else, or did not answer in time: it is never called again.
-static MUTE: AtomicBool = AtomicBool::new(false);
 /// Flushes asked for from outside, and the newest of them that is done.
 static ASKED: AtomicU32 = AtomicU32::new(0);
 static DONE: AtomicU32 = AtomicU32::new(0);
 /// The interval that was set while the program ran, in ms; 0: that of the settings holds.
 static INTERVAL_MS: AtomicU64 = AtomicU64::new(0);
 
-/// No call of CUPTI from here on.
-pub fn mute() {
-    MUTE.store(true, Ordering::Release);
-}
-
-/// Whether CUPTI may still be called.
-pub fn may_call() -> bool {
-    !MUTE.load(Ordering::Acquire) && sys::is_ours()
-}
-
-/// A forked child begins anew.
-pub fn reset() {
-    MUTE.store(false, Ordering::Release);
+/// See [`crate::fork`].
+pub fn forget() {
     ASKED.store(0, Ordering::Release);
     DONE.store(0, Ordering::Release);
     INTERVAL_MS.store(0, Ordering::Release);
@@ -106,6 +95,17 @@ fn interval_ns(session: &Session) -> i64 {
     i64::try_from(ms).unwrap_or(500).max(2) * 1_000_000 / 2
 }
 
+/// A window that was closed and whose records have not all come.
+#[derive(Clone, Copy)]
+struct Drained {
+    /// The gate's version when it was closed.
+    version: u64,
+    /// The newest buffer that can hold records of it.
+    newest: u64,
+    /// Since when it drains, monotonic.
+    since_ns: i64,
+}
+
 struct Flush {
     session: &'static Session,
     next_flush_ns: i64,
@@ -125,8 +125,8 @@ struct Flush {
     has_flushed: bool,
     /// Its refusal was told.
     has_told: bool,
-    /// The window being drained, and the newest buffer that can hold records of it.
-    drained: Option<(u64, u64)>,
+    /// The window being drained.
+    drained: Option<Drained>,
     /// When CUPTI was last asked for dropped records, on the trace clock.
     asked_dropped_ns: i64,
 }
@@ -184,7 +184,10 @@ impl Flush {
                 self.drain();
             }
             let wake_ns = timer_ns.unwrap_or(i64::MAX).min(self.next_flush_ns);
-            let wake_ns = if GATE.is_draining() { wake_ns.min(now_ns + DRAIN_NS) } else { wake_ns };
+            let wake_ns = match self.drained.filter(|_| GATE.is_draining()) {
+                Some(window) if now_ns - window.since_ns < SHORT_DRAIN_NS => wake_ns.min(now_ns + DRAIN_NS),
+                _ => wake_ns,
+            };
             let wait_ns = (wake_ns - sys::monotonic_ns()).max(0);
             if wait_ns > 0 {
                 sys::futex_wait(&self.session.flush_word, word, Some(wait_ns));
@@ -251,8 +254,7 @@ impl Flush {
         // late for another reason does.
         while self.outstanding() > 0 && may_call() {
             self.flush(false);
-            let nobody = AtomicU32::new(0);
-            sys::futex_wait(&nobody, 0, Some(HAND_OVER_NS));
+            sys::pause(HAND_OVER_NS);
             let is_over = sys::monotonic_ns() >= until_ns || exit::requested().is_some();
             if is_over || !pool.is_out_since(newest) {
                 break;
@@ -285,25 +287,25 @@ impl Flush {
     /// Tells the writer that CUPTI has delivered: a good moment to write. CUPTI hands buffers over on a thread of its
     /// own (docs/hardware): not yet when the flush returns, but within milliseconds.
     fn announce(&self) {
-        let nobody = AtomicU32::new(0);
-        sys::futex_wait(&nobody, 0, Some(HAND_OVER_NS));
+        sys::pause(HAND_OVER_NS);
         self.session.shared.send(Message::Flushed);
     }
 
     /// Looks whether all records of the window that closed last have come.
     fn drain(&mut self) {
         let pool = &self.session.shared.pool;
-        let window = GATE.version();
-        let newest = match self.drained {
-            Some((of, newest)) if of == window => newest,
-            _ => pool.requested(),
+        let version = GATE.version();
+        let window = match self.drained {
+            Some(window) if window.version == version => window,
+            _ => Drained { version, newest: pool.requested(), since_ns: sys::monotonic_ns() },
         };
-        self.drained = Some((window, newest));
+        self.drained = Some(window);
         // The first flush of a window seals the buffers in use: its records lie in those, later launches in new ones.
         self.flush(false);
         self.announce();
-        let all_came = !pool.is_out_since(newest);
-        GATE.drain(self.session, window, all_came, sys::monotonic_ns());
+        if !pool.is_out_since(window.newest) {
+            GATE.all_came(self.session, version);
+        }
     }
 
     /// Records that CUPTI had no buffer for.
@@ -330,8 +332,8 @@ impl Flush {
         let pool = &self.session.shared.pool;
         let (requested, completed) = (pool.requested(), pool.completed());
         if (requested, completed) != (self.requested, self.completed) {
-            (self.requested, self.completed, self.silent, self.ask_after) =
-                (requested, completed, 0, SILENT_INTERVALS);
+            (self.requested, self.completed) = (requested, completed);
+            (self.silent, self.unheard, self.ask_after) = (0, 0, SILENT_INTERVALS);
             self.heard_ns = sys::realtime_ns();
             return;
         }
@@ -340,14 +342,11 @@ impl Flush {
             return;
         }
         self.flush(false);
-        let calls = match self.outstanding() {
-            0 => 1,
+        let (calls, is_sure) = match self.outstanding() {
+            0 => (1, false),
             // An unfinished record keeps its buffer with CUPTI; so does another tool that was given it in our place.
             // Calls that fill it, however empty it was, tell the one from the other.
-            _ => {
-                self.unheard = UNHEARD;
-                pool.block_bytes() / self.session.strides.of(CUPTI_ACTIVITY_KIND_DRIVER).max(16) + 1
-            }
+            _ => (pool.block_bytes() / self.session.strides.of(CUPTI_ACTIVITY_KIND_DRIVER).max(16) + 1, true),
         };
         let is_enough = || pool.requested() != requested || exit::requested().is_some();
         if is_enough() || GATE.call(self.session, calls, is_enough).is_none() || exit::requested().is_some() {
@@ -363,7 +362,7 @@ impl Flush {
             return;
         }
         self.unheard += 1;
-        if self.unheard < UNHEARD {
+        if self.unheard < UNHEARD && !is_sure {
             return;
         }
         let by = holder().unwrap_or_else(|| "another tool in the process".to_owned());
@@ -390,13 +389,17 @@ impl Flush {
         // The last kernels are often a few milliseconds from their end, and a record with times is worth that.
         let until_ns = sys::monotonic_ns() + LAST_KERNELS_NS;
         while self.outstanding() > 0 && may_call() && sys::monotonic_ns() < until_ns {
-            let nobody = AtomicU32::new(0);
-            sys::futex_wait(&nobody, 0, Some(2_000_000));
+            sys::pause(2_000_000);
             self.flush(false);
         }
         if self.outstanding() > 0 {
             // Unfinished kernels come without times; the rest of their buffers would be lost with them.
             self.flush(true);
+            // CUPTI's own thread hands them over, soon after the flush returned.
+            let until_ns = sys::monotonic_ns() + LAST_KERNELS_NS;
+            while self.outstanding() > 0 && may_call() && sys::monotonic_ns() < until_ns {
+                sys::pause(1_000_000);
+            }
         }
         self.tell_refusal();
         self.ask_dropped();

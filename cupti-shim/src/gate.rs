@@ -13,6 +13,7 @@
 
 mod filter;
 mod nvtx;
+mod spans;
 mod window;
 
 use std::sync::{PoisonError, TryLockError};
@@ -20,22 +21,23 @@ use std::sync::{PoisonError, TryLockError};
 use shim_config::{Capture, Settings};
 
 use crate::correlation::Correlation;
-use crate::messages::Message;
+use crate::messages::{Cause, Loss, Message};
 use crate::session::Session;
 use crate::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard};
-use crate::{flush, sys};
+use crate::{cupti, log, sys};
 
 pub use filter::Filter;
 pub use nvtx::{nvtx_begin, nvtx_end, nvtx_wants};
+use spans::Spans;
 pub use window::Window;
 
-/// How long kernels of a closed window may still run before their records are given up.
-pub const DRAIN_NS: i64 = 2_000_000_000;
+/// How long a call of the program waits for the gate. Switching takes milliseconds; some versions of CUPTI can hang in it.
+const PATIENCE_NS: i64 = 2_000_000_000;
 /// Windows that are remembered for filtering; records of older ones can no longer come.
 const WINDOWS: usize = 4096;
-/// Calls of our own that are remembered, the newest half at least; their records come with a flush.
-const OWN_CALLS: usize = 1 << 17;
+/// Spans of calls of our own that are remembered, the newest half at least; their records come with a flush.
+const OWN_CALLS: usize = 4096;
 /// Names of NVTX ranges that are remembered while none matched, for the message that says so.
 const NAMES: usize = 32;
 
@@ -43,10 +45,9 @@ const NAMES: usize = 32;
 enum Phase {
     Closed,
     Open,
-    /// Closed, but what was launched before may still be running; ends at this monotonic time at the latest.
-    Draining {
-        until_ns: i64,
-    },
+    /// Closed, but what was launched before may still be running: until all of it has come, however long that takes. A
+    /// record that is given up is lost, and nobody would know how many there were.
+    Draining,
 }
 
 struct State {
@@ -64,8 +65,8 @@ struct State {
     timer_ended: bool,
     /// Names of NVTX ranges that did not match.
     names: Vec<Vec<u8>>,
-    /// Correlation ids of driver calls that we made ourselves, newest last.
-    own_calls: Vec<u64>,
+    /// Correlation ids of driver calls that we made ourselves.
+    own_calls: Spans<u64>,
 }
 
 /// What the gate did in a whole run.
@@ -116,6 +117,8 @@ pub struct Gate {
     wants_nvtx: AtomicBool,
     /// Whether names of ranges that do not match are of no more interest.
     names_done: AtomicBool,
+    /// CUPTI keeps somebody inside the lock: nobody waits for it any more.
+    is_stuck: AtomicBool,
 }
 
 const CLOSED: u8 = 0;
@@ -137,7 +140,7 @@ impl Gate {
             timer_began: false,
             timer_ended: false,
             names: Vec::new(),
-            own_calls: Vec::new(),
+            own_calls: Spans::new(),
         };
         Gate {
             state: Mutex::new(state),
@@ -148,6 +151,7 @@ impl Gate {
             max_ranges: AtomicU64::new(0),
             wants_nvtx: AtomicBool::new(false),
             names_done: AtomicBool::new(false),
+            is_stuck: AtomicBool::new(false),
         }
     }
 
@@ -158,15 +162,30 @@ impl Gate {
 
     /// The lock, unless CUPTI keeps somebody inside it for longer than `deadline_ns` (monotonic).
     fn lock_until(&self, deadline_ns: i64) -> Option<MutexGuard<'_, State>> {
-        let never_woken = AtomicU32::new(0);
         loop {
             match self.state.try_lock() {
                 Ok(state) => return Some(state),
                 Err(TryLockError::Poisoned(state)) => return Some(state.into_inner()),
                 Err(TryLockError::WouldBlock) if sys::monotonic_ns() >= deadline_ns => return None,
-                Err(TryLockError::WouldBlock) => sys::futex_wait(&never_woken, 0, Some(1_000_000)),
+                Err(TryLockError::WouldBlock) => sys::pause(1_000_000),
             }
         }
+    }
+
+    /// The lock, for a call of the program. None: CUPTI keeps somebody inside, and the recording has ended.
+    fn enter(&self, session: Option<&Session>) -> Option<MutexGuard<'_, State>> {
+        let patience_ns = if self.is_stuck.load(Ordering::Relaxed) { 0 } else { PATIENCE_NS };
+        let state = self.lock_until(sys::monotonic_ns().saturating_add(patience_ns));
+        if state.is_none() && !self.is_stuck.swap(true, Ordering::Relaxed) {
+            cupti::mute();
+            log::line(1, format_args!("CUPTI hangs while it is switched: what follows is not recorded"));
+            if let Some(session) = session {
+                let detail = Some("CUPTI did not come back from being switched on or off".into());
+                let (start_ns, cause) = (Some(sys::realtime_ns()), Cause::FlushDeadline);
+                session.shared.send(Message::Loss(Loss { start_ns, end_ns: None, rows: 0, cause, detail }));
+            }
+        }
+        state
     }
 
     fn set_phase(&self, state: &mut State, phase: Phase) {
@@ -174,7 +193,7 @@ impl Gate {
         let code = match phase {
             Phase::Closed => CLOSED,
             Phase::Open => OPEN,
-            Phase::Draining { .. } => DRAINING,
+            Phase::Draining => DRAINING,
         };
         self.phase.store(code, Ordering::Release);
     }
@@ -202,7 +221,7 @@ impl Gate {
     }
 
     fn now_ns(session: &Session) -> i64 {
-        flush::may_call().then(|| session.cupti.timestamp_ns()).flatten().unwrap_or_else(sys::realtime_ns)
+        cupti::may_call().then(|| session.cupti.timestamp_ns()).flatten().unwrap_or_else(sys::realtime_ns)
     }
 
     fn widen(&self, id: u32) -> u64 {
@@ -271,7 +290,7 @@ impl Gate {
         }
         // On 13.0 Update 1 nothing is lost when the kinds of the GPU go off at once (docs/hardware: 21 of 21, 2805 of
         // 2805); of other versions nobody knows, and with them the drain is over in milliseconds too.
-        self.set_phase(state, Phase::Draining { until_ns: sys::monotonic_ns() + DRAIN_NS });
+        self.set_phase(state, Phase::Draining);
         self.version.fetch_add(1, Ordering::Release);
         session.wake_flush_thread();
     }
@@ -281,9 +300,11 @@ impl Gate {
         let after = self.widen(id);
         if self.obeys_profiler_api(session) {
             session.synchronize_if_asked();
-            self.open(&mut self.lock(), session, Edge::Call(after));
-        } else {
-            self.lock().idle_starts += 1;
+            if let Some(mut state) = self.enter(Some(session)) {
+                self.open(&mut state, session, Edge::Call(after));
+            }
+        } else if let Some(mut state) = self.enter(Some(session)) {
+            state.idle_starts += 1;
         }
     }
 
@@ -292,9 +313,11 @@ impl Gate {
         let before = self.widen(id);
         if self.obeys_profiler_api(session) {
             session.synchronize_if_asked();
-            self.close(&mut self.lock(), session, Edge::Call(before));
-        } else {
-            self.lock().idle_stops += 1;
+            if let Some(mut state) = self.enter(Some(session)) {
+                self.close(&mut state, session, Edge::Call(before));
+            }
+        } else if let Some(mut state) = self.enter(Some(session)) {
+            state.idle_stops += 1;
         }
     }
 
@@ -357,14 +380,11 @@ impl Gate {
         }
     }
 
-    /// Ends draining when everything of the window that was the last at `version` has come, or its time is over.
-    pub fn drain(&self, session: &Session, version: u64, all_came: bool, now_ns: i64) {
+    /// Ends draining: everything of the window that was the last at `version` has come.
+    pub fn all_came(&self, session: &Session, version: u64) {
         let mut state = self.lock();
         // Another window may have opened and closed since the caller looked, and its kernels still run.
-        let all_came = all_came && self.version() == version;
-        if let Phase::Draining { until_ns } = state.phase
-            && (all_came || now_ns >= until_ns)
-        {
+        if state.phase == Phase::Draining && self.version() == version {
             session.switch_gpu_kinds(false);
             self.set_phase(&mut state, Phase::Closed);
         }
@@ -386,16 +406,18 @@ impl Gate {
     }
 
     /// Makes driver calls of our own until `is_enough` or `most` were made; their records do not belong into the trace.
-    /// None: one could not be made.
+    /// None: one could not be made, or the window closed meanwhile, after which no call leaves a record.
     pub fn call(&self, session: &Session, most: usize, is_enough: impl Fn() -> bool) -> Option<()> {
         let mut state = self.lock();
+        if state.phase != Phase::Open {
+            return None;
+        }
         let made = session.call_numbered(most, |id| {
-            if state.own_calls.len() >= OWN_CALLS {
-                state.own_calls.drain(..OWN_CALLS / 2);
-            }
-            state.own_calls.push(self.widen(id));
+            let id = self.widen(id);
+            state.own_calls.push(id, id + 1);
             is_enough()
         });
+        state.own_calls.keep_newest(OWN_CALLS);
         self.version.fetch_add(1, Ordering::Release);
         made
     }
@@ -411,9 +433,9 @@ impl Gate {
         Some(Summary { opened: state.opened, idle_stops: state.idle_stops, names: state.names.clone() })
     }
 
-    /// Forgets everything: a forked child begins anew. False: a thread of the parent held the gate at the fork, and
-    /// does not exist here; this child cannot record.
-    pub fn reset(&self) -> bool {
+    /// See [`crate::fork`]. False: a thread of the parent held the gate at the fork, and does not exist in this child,
+    /// which cannot record.
+    pub fn forget(&self) -> bool {
         let Ok(mut state) = self.state.try_lock() else { return false };
         state.windows.clear();
         state.names.clear();
@@ -424,6 +446,7 @@ impl Gate {
         self.set_phase(&mut state, Phase::Closed);
         self.newest.store(0, Ordering::Relaxed);
         self.names_done.store(false, Ordering::Relaxed);
+        self.is_stuck.store(false, Ordering::Relaxed);
         true
     }
 }

@@ -30,8 +30,10 @@ mod cupti;
 mod decode;
 mod driver;
 mod exit;
+mod failure;
 mod flight;
 mod flush;
+mod fork;
 mod gate;
 mod load;
 mod log;
@@ -66,7 +68,7 @@ pub(crate) fn guard(what: &str, body: impl FnOnce()) {
 
 fn broken(what: &str) {
     if !BROKEN.swap(true, Ordering::AcqRel) {
-        flush::mute();
+        cupti::mute();
         log::line(
             1,
             format_args!("an error in {what}: the recording ends here, the program goes on; please report this"),

@@ -105,13 +105,13 @@ impl Names {
         }
     }
 
-    /// Forgets everything, for a forked child that is recorded in its own right: ids begin at 1 again.
+    /// See [`crate::fork`]: ids begin at 1 again.
     ///
     /// The child must be the only one who uses the names: what its parent's other threads were doing at the fork is
     /// forgotten with them.
-    pub fn start_over(&self) {
-        self.generations[0].start_over(0);
-        self.generations[1].start_over(1);
+    pub fn forget(&self) {
+        self.generations[0].forget(0);
+        self.generations[1].forget(1);
         self.next_id.store(1, Ordering::Relaxed);
         self.refused.store(0, Ordering::Relaxed);
         self.cut.store(0, Ordering::Relaxed);

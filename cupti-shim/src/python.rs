@@ -137,8 +137,8 @@ pub fn listen(session: &Session, enable: impl Fn(u32, u32)) {
     LAUNCHES.iter().for_each(|id| enable(CUPTI_CB_DOMAIN_DRIVER_API, *id));
 }
 
-/// A forked child that is recorded begins anew: ids of names are its own. What was is left where it is.
-pub fn start_over() {
+/// See [`crate::fork`]: ids of names are a child's own. What was is left where it is.
+pub fn forget() {
     STATE.store(null_mut(), Ordering::Release);
 }
 

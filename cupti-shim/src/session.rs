@@ -28,7 +28,7 @@ use crate::gate::GATE;
 use crate::load::{self, Loaded};
 use crate::strides::Strides;
 use crate::writer::{self, Shared};
-use crate::{chatter, control, exit, flight, flush, log, process, python, sys};
+use crate::{chatter, control, cupti, exit, flight, flush, log, process, python, sys};
 use attach::measure;
 use callbacks::{buffer_completed, buffer_requested};
 
@@ -107,8 +107,10 @@ pub struct Session {
 
 static SESSION: AtomicPtr<Session> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Why nothing is recorded in this process, with what can be said about it.
-pub static FAILURE: Mutex<Option<(Cause, String)>> = Mutex::new(None);
+/// See [`crate::fork`].
+pub fn forget() {
+    SESSION.store(std::ptr::null_mut(), Ordering::Release);
+}
 
 /// The recording of this process, if there is one. None in a forked child.
 pub fn current() -> Option<&'static Session> {
@@ -209,7 +211,7 @@ impl Session {
     }
 
     fn enable_kind(&self, kind: u32) {
-        if !flush::may_call() {
+        if !cupti::may_call() {
             return;
         }
         if let Err(error) = self.cupti.enable(kind) {
@@ -234,7 +236,7 @@ impl Session {
 
     fn disable_kind(&self, kind: u32) {
         // After another tool took CUPTI over, its kinds are not ours to switch off.
-        if flush::may_call() {
+        if cupti::may_call() {
             let _ = self.cupti.disable(kind);
         }
     }
@@ -263,11 +265,11 @@ impl Session {
     /// Switches off records of calls that only ask a question, where that is wanted and can be done; must follow the
     /// switching on of their kind.
     fn mute_questions(&self) {
-        if !self.settings.mute || !self.cupti.can_mute() || !flush::may_call() {
+        if !self.settings.mute || !self.cupti.can_mute() || !cupti::may_call() {
             return;
         }
-        let mut muted = self.muted.lock().unwrap_or_else(PoisonError::into_inner);
-        muted.clear();
+        // The lock is not held while CUPTI is called, which may hang: the end of the program asks for the list.
+        let mut muted = Vec::new();
         for &(domain, id, name) in chatter::CALLS {
             let is_driver = domain == CUPTI_CB_DOMAIN_DRIVER_API;
             let kind = if is_driver { CUPTI_ACTIVITY_KIND_DRIVER } else { CUPTI_ACTIVITY_KIND_RUNTIME };
@@ -276,6 +278,7 @@ impl Session {
                 muted.push(name);
             }
         }
+        *self.muted.lock().unwrap_or_else(PoisonError::into_inner) = muted;
     }
 
     /// `cuInit` is over: what needs an initialised driver can be switched on.
@@ -318,7 +321,7 @@ impl Session {
     /// Makes cheap driver calls, `most` at most, and shows `is_enough` the correlation id of each. None, and one at a
     /// time: as above.
     pub fn call_numbered(&self, most: usize, mut is_enough: impl FnMut(u32) -> bool) -> Option<()> {
-        if !flush::may_call() {
+        if !cupti::may_call() {
             return None;
         }
         let (subscriber, driver) = (self.subscriber.load(Ordering::Relaxed), CUPTI_CB_DOMAIN_DRIVER_API);
@@ -360,7 +363,7 @@ impl Session {
                 exit::flush_thread_is_gone();
                 self.switch_api_kinds(false);
                 self.switch_gpu_kinds(false);
-                flush::mute();
+                cupti::mute();
                 fail(self.loaded, Cause::Disk, error.to_string());
             }
         }

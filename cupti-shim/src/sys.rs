@@ -56,6 +56,11 @@ pub fn futex_wait(word: &AtomicU32, expected: u32, timeout_ns: Option<i64>) {
     }
 }
 
+/// Sleeps for about so long.
+pub fn pause(ns: i64) {
+    futex_wait(&AtomicU32::new(0), 0, Some(ns));
+}
+
 /// Wakes one or all who wait on `word`.
 pub fn futex_wake(word: &AtomicU32, all: bool) {
     let count = if all { i32::MAX } else { 1 };
@@ -187,12 +192,31 @@ struct Start {
     body: Box<dyn FnOnce() + Send>,
 }
 
+/// Threads of ours: what they call leaves records like any call, which do not belong into the trace. 0: none.
+static OWN_THREADS: [AtomicU32; 8] = [const { AtomicU32::new(0) }; 8];
+
+/// Whether this is one of our threads. They are not forgotten when they end: the last of their records come after that.
+pub fn is_own_thread(tid: u32) -> bool {
+    OWN_THREADS.iter().map(|slot| slot.load(Ordering::Relaxed)).take_while(|own| *own != 0).any(|own| own == tid)
+}
+
+fn remember_own_thread() {
+    let free = |slot: &&AtomicU32| slot.compare_exchange(0, gettid(), Ordering::Relaxed, Ordering::Relaxed).is_ok();
+    let _ = OWN_THREADS.iter().find(free);
+}
+
+/// See [`crate::fork`].
+pub fn forget() {
+    OWN_THREADS.iter().for_each(|slot| slot.store(0, Ordering::Relaxed));
+}
+
 extern "C" fn run(argument: *mut libc::c_void) -> *mut libc::c_void {
     // SAFETY: `spawn` made this box and gave it away.
     let start = unsafe { Box::from_raw(argument.cast::<Start>()) };
     // SAFETY: a valid, terminated name.
     unsafe { libc::prctl(libc::PR_SET_NAME, start.name.as_ptr()) };
     restore_affinity();
+    remember_own_thread();
     let body = start.body;
     // A panic of ours must not end the program; `body` says itself what it was busy with.
     let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body));

@@ -44,12 +44,12 @@ use crate::load::{self, Loaded};
 use crate::messages::Message;
 use crate::output::{CreateError, TraceFile, TraceFiles};
 use crate::session::Session;
-use crate::{flight, flush, gate, log, nvtx, process, session, sys};
+use crate::{cupti, flight, gate, log, nvtx, process, session, sys};
 use dumps::Flight;
 use recorder::{Calls, Limits, Recorder, Turn};
 use trace::Trace;
 
-pub use shared::{Phase, Shared, renew, shared};
+pub use shared::{Phase, Shared, forget, shared};
 
 /// Frames are built here; the deepest path through the Parquet library takes less than half of this.
 const STACK_BYTES: usize = 256 << 10;
@@ -155,7 +155,7 @@ fn run(session: &'static Session) {
     };
     let call_name = Box::new(|domain, id| {
         // CUPTI answers without locks, but once it is another's, or did not come back, it is not asked at all.
-        let name = if flush::may_call() { session.cupti.callback_name(domain, id) } else { None };
+        let name = if cupti::may_call() { session.cupti.callback_name(domain, id) } else { None };
         name.map(|n| n.to_bytes().to_vec())
     });
     let filter = gate::Filter::new(settings.membership);

@@ -13,7 +13,7 @@ use trace_format::tables;
 /// Frames of one stack at most: a damaged file must not lead around in a circle.
 const MOST_DEPTH: usize = 4096;
 /// `kind` of a frame in Python.
-const PYTHON: u32 = 0;
+pub const PYTHON: u32 = 0;
 
 /// One frame of a stack, by ids of names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]

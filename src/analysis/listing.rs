@@ -20,18 +20,25 @@ fn collect<T: Send>(
     frames.fold(table, columns, filter, Vec::new, |out, batch| rows(batch, out), |a, mut b| a.append(&mut b))
 }
 
-/// Columns that every kind of GPU work has.
+/// When the rows of a batch begin, and how long they take.
+fn times(batch: &Batch) -> impl Fn(usize) -> (i64, Option<i64>) {
+    let (start, duration) = (batch.i64("start_ns"), batch.i64("duration_ns"));
+    move |i| (start.get(i).unwrap_or(0).saturating_add(batch.offset_ns), duration.get(i))
+}
+
+/// Columns that every kind of GPU work has; graphs traced whole have no node.
 const PLACE: [&str; 7] = ["start_ns", "duration_ns", "device", "context", "stream", "correlation", "graph_node_id"];
 
 /// Columns in the order of [`PLACE`], and the common part of a row.
 fn gpu_rows(batch: &Batch, out: &mut Vec<GpuActivity>, what: impl Fn(usize) -> What) {
-    let (start, duration) = (batch.i64("start_ns"), batch.i64("duration_ns"));
+    let times = times(batch);
     let (device, context, stream) = (batch.u32("device"), batch.u32("context"), batch.u32("stream"));
     let (correlation, graph_node) = (batch.u64("correlation"), batch.u64("graph_node_id"));
     batch.for_each_row(|i| {
+        let (start_ns, duration_ns) = times(i);
         out.push(GpuActivity {
-            start_ns: start.get(i).unwrap_or(0).saturating_add(batch.offset_ns),
-            duration_ns: duration.get(i),
+            start_ns,
+            duration_ns,
             process: batch.process,
             device: device.get(i).unwrap_or(0),
             context: context.get(i).unwrap_or(0),
@@ -92,25 +99,11 @@ pub fn whole_graphs(frames: &Frames, filter: &Filter) -> Result<Vec<GpuActivity>
     if frames.rows(&tables::GRAPH) == 0 {
         return Ok(Vec::new());
     }
-    let columns = ["start_ns", "duration_ns", "device", "context", "stream", "correlation", "graph_id"];
+    let columns: Vec<&str> =
+        PLACE.into_iter().filter(|name| *name != "graph_node_id").chain(["graph_id"]).collect();
     let mut graphs = collect(frames, &tables::GRAPH, &columns, filter, |batch, out| {
-        let (start, duration) = (batch.i64("start_ns"), batch.i64("duration_ns"));
-        let [device, context, stream, graph] =
-            ["device", "context", "stream", "graph_id"].map(|name| batch.u32(name));
-        let correlation = batch.u64("correlation");
-        batch.for_each_row(|i| {
-            out.push(GpuActivity {
-                start_ns: start.get(i).unwrap_or(0).saturating_add(batch.offset_ns),
-                duration_ns: duration.get(i),
-                process: batch.process,
-                device: device.get(i).unwrap_or(0),
-                context: context.get(i).unwrap_or(0),
-                stream: stream.get(i).unwrap_or(0),
-                correlation: correlation.get(i).unwrap_or(0),
-                graph_node: None,
-                what: What::Graph { graph: graph.get(i).unwrap_or(0) },
-            });
-        });
+        let graph = batch.u32("graph_id");
+        gpu_rows(batch, out, |i| What::Graph { graph: graph.get(i).unwrap_or(0) });
     })?;
     let mut nodes: HashSet<(u32, u64)> = HashSet::new();
     for table in [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET] {
@@ -147,16 +140,17 @@ pub fn uvm_events(frames: &Frames, filter: &Filter) -> Result<Vec<GpuActivity>> 
         "flags",
     ];
     collect(frames, &tables::UVM, &columns, filter, |batch, out| {
-        let (start, duration, value) = (batch.i64("start_ns"), batch.i64("duration_ns"), batch.i64("value"));
+        let (times, value) = (times(batch), batch.i64("value"));
         let (kind, src, dst, stream) =
             (batch.u32("kind"), batch.u32("src_device"), batch.u32("dst_device"), batch.u32("stream"));
         let (address, pc, flags) = (batch.u64("address"), batch.u64("pc"), batch.u32("flags"));
         batch.for_each_row(|i| {
             let thrashing = kind.get(i) == Some(THRASHING);
             let first = if thrashing { devices_of_mask(src.get(i)).next() } else { dst.get(i).or(src.get(i)) };
+            let (start_ns, duration_ns) = times(i);
             out.push(GpuActivity {
-                start_ns: start.get(i).unwrap_or(0).saturating_add(batch.offset_ns),
-                duration_ns: duration.get(i),
+                start_ns,
+                duration_ns,
                 process: batch.process,
                 device: first.unwrap_or(0),
                 context: 0,
@@ -208,14 +202,15 @@ fn sort_gpu(rows: &mut [GpuActivity]) {
 pub fn api_calls(frames: &Frames, filter: &Filter) -> Result<Vec<ApiCall>> {
     let columns = ["start_ns", "duration_ns", "tid", "correlation", "name_id", "domain", "result"];
     let mut all = collect(frames, &tables::API, &columns, filter, |batch, out| {
-        let (start, duration) = (batch.i64("start_ns"), batch.i64("duration_ns"));
+        let times = times(batch);
         let (tid, name, domain, result) =
             (batch.u32("tid"), batch.u32("name_id"), batch.u32("domain"), batch.u32("result"));
         let correlation = batch.u64("correlation");
         batch.for_each_row(|i| {
+            let (start_ns, duration_ns) = times(i);
             out.push(ApiCall {
-                start_ns: start.get(i).unwrap_or(0).saturating_add(batch.offset_ns),
-                duration_ns: duration.get(i),
+                start_ns,
+                duration_ns,
                 process: batch.process,
                 tid: tid.get(i).unwrap_or(0),
                 correlation: correlation.get(i).unwrap_or(0),
@@ -250,15 +245,15 @@ pub fn openacc_regions(frames: &Frames, filter: &Filter) -> Result<Vec<OpenaccRe
         "stream",
     ];
     let mut all = collect(frames, &tables::OPENACC, &columns, filter, |batch, out| {
-        let (start, duration, line, bytes) =
-            (batch.i64("start_ns"), batch.i64("duration_ns"), batch.i64("line"), batch.i64("bytes"));
+        let (times, line, bytes) = (times(batch), batch.i64("line"), batch.i64("bytes"));
         let (kind, tid, file, variable) =
             (batch.u32("kind"), batch.u32("tid"), batch.u32("file_id"), batch.u32("variable_id"));
         let (device, context, stream) = (batch.u32("device"), batch.u32("context"), batch.u32("stream"));
         batch.for_each_row(|i| {
+            let (start_ns, duration_ns) = times(i);
             out.push(OpenaccRegion {
-                start_ns: start.get(i).unwrap_or(0).saturating_add(batch.offset_ns),
-                duration_ns: duration.get(i),
+                start_ns,
+                duration_ns,
                 process: batch.process,
                 tid: tid.get(i).unwrap_or(0),
                 kind: kind.get(i).unwrap_or(0),

@@ -90,8 +90,8 @@ pub fn sections(labels: &Labels, filter: &Filter, most: usize) -> Result<Section
                     *unclosed += u64::from(end.get(i).is_some() || !closed_later.contains(&key));
                     return;
                 };
-                let key =
-                    (batch.process, tid.get(i).unwrap_or(0), domain.get(i).unwrap_or(0), name.get(i).unwrap_or(0));
+                let name = frames.names.first(name.get(i).unwrap_or(0));
+                let key = (batch.process, tid.get(i).unwrap_or(0), domain.get(i).unwrap_or(0), name);
                 let ranges = found.entry(key).or_default();
                 ranges.stats.add(duration, Wanted::default());
                 let offset = batch.offset_ns;

@@ -1,6 +1,7 @@
 //! What is partial about a set of traces, in sentences: said before any answer.
 
 use crate::error::Result;
+use crate::numbers::items;
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
 use crate::trace::sink::{Need, Note};
@@ -23,15 +24,21 @@ pub fn notes(frames: &Frames, filter: &Filter, need: &Need) -> Result<Vec<Note>>
         notes.push(Note {
             code: "invalid-timestamps",
             text: format!(
-                "{invalid} records have invalid timestamps (CUPTI ran out of device buffer space, or the work never \
-                 completed); they are in no sum"
+                "{} (CUPTI ran out of device buffer space, or the work never completed); in no sum",
+                items(invalid, "record has invalid timestamps", "records have invalid timestamps")
             ),
         });
     }
-    let calls = without_times(&tables::API)?;
-    if calls > 0 {
-        let text = format!("{calls} API records have invalid timestamps; they are in no sum");
-        notes.push(Note { code: "invalid-timestamps", text });
+    let calls = [
+        (&tables::API, "API record has", "API records have"),
+        (&tables::HOST_CALL, "OS runtime or MPI call has", "OS runtime and MPI calls have"),
+    ];
+    for (table, one, many) in calls {
+        let calls = without_times(table)?;
+        if calls > 0 {
+            let text = format!("{} invalid timestamps; in no sum", items(calls, one, many));
+            notes.push(Note { code: "invalid-timestamps", text });
+        }
     }
     notes.extend(losses(frames)?);
     notes.extend(processes_without_kernels(frames)?);
@@ -86,8 +93,11 @@ pub fn losses(frames: &Frames) -> Result<Vec<Note>> {
             let (process, cause, _) = group[0];
             let path = frames.processes.get(process as usize).map(|p| p.path.display().to_string());
             let rows: i128 = group.iter().map(|(_, _, rows)| i128::from(*rows)).sum();
-            let rows =
-                if rows > 0 { format!("{rows} records lost") } else { "records lost, how many is unknown".into() };
+            let rows = if rows > 0 {
+                format!("{} lost", items(rows.min(i128::from(u64::MAX)) as u64, "record", "records"))
+            } else {
+                "records lost, how many is unknown".into()
+            };
             let text = format!("{}: {rows}: {}", path.unwrap_or_default(), cause_text(cause));
             Note { code: "lost-records", text }
         })
@@ -110,6 +120,7 @@ fn processes_without_kernels(frames: &Frames) -> Result<Vec<Note>> {
     }
     let some = without.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
     let more = if without.len() > 8 { ", …" } else { "" };
-    let text = format!("{} of {processes} processes have no kernels: {some}{more}", without.len());
+    let has = if without.len() == 1 { "has" } else { "have" };
+    let text = format!("{} of {processes} processes {has} no kernels: {some}{more}", without.len());
     Ok(vec![Note { code: "processes-without-kernels", text }])
 }

@@ -83,7 +83,7 @@ pub fn ranges(frames: &Frames, filter: &Filter) -> Result<Vec<Range>> {
                     tid: tid.get(i).unwrap_or(0),
                     style,
                     domain: domain.get(i).unwrap_or(0),
-                    name: name.get(i).unwrap_or(0),
+                    name: frames.names.first(name.get(i).unwrap_or(0)),
                     id: id.get(i).unwrap_or(0),
                 });
             });

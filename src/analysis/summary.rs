@@ -11,12 +11,14 @@ pub struct SummaryRow {
     pub stats: Stats,
     /// The mean that another tool printed. Its total is rounded, so the mean cannot be computed again.
     pub printed_mean_ns: Option<u64>,
+    /// Whether the shortest and the longest are known, which another tool may not have printed.
+    pub has_extremes: bool,
 }
 
 impl SummaryRow {
     /// The row of `name`.
     pub fn new(name: impl Into<String>, stats: Stats) -> SummaryRow {
-        SummaryRow { name: name.into(), stats, printed_mean_ns: None }
+        SummaryRow { name: name.into(), stats, printed_mean_ns: None, has_extremes: true }
     }
 
     /// The mean as it was printed, else whole nanoseconds, rounded down.

@@ -50,6 +50,11 @@ pub struct Choosing {
     #[arg(long, value_name = "NAME")]
     range: Option<String>,
 
+    /// Leave out the numbers that PyTorch puts behind the names of ranges (", seq = N, op_id = N"), so that ranges of
+    /// one operator are one
+    #[arg(long)]
+    fold_ranges: bool,
+
     #[command(flatten)]
     pub events: Events,
 }
@@ -120,7 +125,11 @@ impl Choosing {
     /// # Errors
     /// As there.
     pub fn open(&self, paths: &[PathBuf], need: &Need) -> Result<Frames> {
-        self.events.open(paths, need)
+        let mut frames = self.events.open(paths, need)?;
+        if self.fold_ranges {
+            frames.names.fold_numbers();
+        }
+        Ok(frames)
     }
 
     /// All files that are read: traces and logs.

@@ -1,7 +1,7 @@
 //! The line that says what was written: on the standard error, like everything that is not the answer itself.
 
 use crate::export::destination::Size;
-use crate::render::numbers::grouped;
+use crate::numbers::counted;
 use std::io::{self, Write as _};
 use std::path::Path;
 
@@ -12,10 +12,6 @@ pub fn say(output: &Path, rows: Option<u64>, size: Size, format: &str) {
 }
 
 fn line(output: &Path, rows: Option<u64>, size: Size, format: &str) -> String {
-    let counted = |number: u64, what: &str| {
-        let plural = if number == 1 { "" } else { "s" };
-        format!("{} {what}{plural}", grouped(number))
-    };
     let mut parts = Vec::new();
     parts.extend(size.files.map(|files| format!("a folder of {}", counted(files as u64, "file"))));
     parts.extend(rows.map(|rows| counted(rows, "row")));

@@ -12,8 +12,11 @@ use crate::demangle::Demangling;
 use crate::error::{Error, Result};
 use crate::export::destination::{Pending, Replace, Request};
 use crate::export::{self, Context, Exporter, Options, Shape, Tally};
+use crate::trace::frames::Frames;
+use crate::trace::sink::Note;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use trace_format::tables;
 
 /// Arguments of `export`.
 #[derive(clap::Args, Debug)]
@@ -168,6 +171,7 @@ impl Job<'_> {
         let (rows, remarks) = tally.into_parts();
         let mut notes = frames.all_notes();
         notes.extend(remarks);
+        notes.extend(without_place(exporter, &frames));
         notes.extend(partial::losses(&frames)?);
         say(&notes);
         if !self.quiet && output != Path::new("-") {
@@ -175,6 +179,24 @@ impl Job<'_> {
         }
         Ok(())
     }
+}
+
+/// What other profilers say about their records, where the format has no place for it.
+fn without_place(exporter: &Exporter, frames: &Frames) -> Option<Note> {
+    if exporter.keeps.is_empty() {
+        return None;
+    }
+    let kinds = [(&tables::DETAILS, "arguments of rows"), (&tables::FOREIGN, "entries that are no records")];
+    let lost = kinds.iter().map(|(table, what)| (*table, frames.rows(table), what));
+    let lost = lost.filter(|(table, rows, _)| *rows > 0 && exporter.keeps.iter().all(|k| k.table != table.name));
+    let lost: Vec<String> =
+        lost.map(|(table, rows, what)| format!("{rows} {what} (table {})", table.name)).collect();
+    let text = format!(
+        "{} has no place for {}; chrome, gpuprof, parquet, arrow and csv-tables keep them (docs/lossy.md)",
+        exporter.name,
+        lost.join(" and ")
+    );
+    (!lost.is_empty()).then_some(Note { code: "without-place", text })
 }
 
 fn exporter(args: &Args) -> Result<&'static Exporter> {

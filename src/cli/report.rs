@@ -12,6 +12,7 @@ use crate::analysis::summary::{Order, SortKey};
 use crate::demangle::Demangling;
 use crate::error::{Error, Result};
 use crate::export::destination::sources;
+use crate::numbers::counted;
 use crate::render::document::Document;
 use crate::render::people::{self, People};
 use crate::render::table::Format;
@@ -440,9 +441,9 @@ fn nothing_text(frames: &Frames, filter: &Filter) -> String {
     let ranges = ranges_instead(frames, filter);
     if ranges > 0 {
         return format!(
-            "{}{more}: no GPU work and no API calls, but {ranges} ranges of the CPU; `gpuprof report --view nvtx_sum` \
-             sums them",
-            files.join(", ")
+            "{}{more}: no GPU work and no API calls, but {} of the CPU; `gpuprof report --view nvtx_sum` sums them",
+            files.join(", "),
+            counted(ranges, "range")
         );
     }
     let why =

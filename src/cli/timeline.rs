@@ -8,6 +8,7 @@ use crate::demangle::Demangling;
 use crate::error::{Error, Result};
 use crate::export::Shape;
 use crate::export::destination::{Pending, Replace, Request};
+use crate::numbers::counted;
 use crate::render::people;
 use crate::timeline::picture;
 use crate::timeline::serve::Server;
@@ -112,7 +113,7 @@ pub fn run(args: &Args) -> Result<()> {
     };
     let records = timeline.model.records();
     if let Some(server) = server {
-        say(format!("{records} records at {} until Ctrl+C", server.url()))?;
+        say(format!("{} at {} until Ctrl+C", counted(records, "record"), server.url()))?;
         return server.run(&timeline);
     }
     let page = timeline.page()?;

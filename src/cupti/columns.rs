@@ -1,6 +1,7 @@
 //! Which columns of the registry hold codes, and what the column beside each is called that holds the words.
 
 use super::codes::{self, Codes};
+use super::{MPI, OS_RUNTIME};
 
 /// `range.style`.
 static RANGE_STYLE: &Codes =
@@ -8,6 +9,12 @@ static RANGE_STYLE: &Codes =
 
 /// `api.domain`.
 static API_DOMAIN: &Codes = &[(0, "runtime"), (1, "driver")];
+
+/// `host_call.domain`, whose numbers go on from those of `api.domain`.
+static HOST_CALL_DOMAIN: &Codes = &[(OS_RUNTIME, "OS runtime"), (MPI, "MPI")];
+
+/// `host_call.kind`.
+static MPI_KIND: &Codes = &[(1, "p2p"), (2, "collectives"), (3, "start/wait"), (4, "other")];
 
 /// `loss.cause`.
 static LOSS_CAUSE: &Codes = &[
@@ -20,6 +27,11 @@ static LOSS_CAUSE: &Codes = &[
     (7, "CUPTI taken over"),
     (8, "flush deadline missed"),
 ];
+
+/// The word for a `host_call.kind`.
+pub fn mpi_kind(kind: u32) -> Option<&'static str> {
+    codes::word(MPI_KIND, kind)
+}
 
 /// The column of words for `column` of `table`: its name, the words by code, and one line of documentation.
 pub fn coded(table: &str, column: &str) -> Option<(&'static str, &'static Codes, &'static str)> {
@@ -41,6 +53,8 @@ pub fn coded(table: &str, column: &str) -> Option<(&'static str, &'static Codes,
         ("external", "external_kind") => word("external_kind_name", codes::EXTERNAL_KIND, "Whose id it is."),
         ("range", "style") => word("style_name", RANGE_STYLE, "Style in a word."),
         ("api", "domain") => word("domain_name", API_DOMAIN, "Runtime or driver API."),
+        ("host_call", "domain") => word("domain_name", HOST_CALL_DOMAIN, "OS runtime or MPI."),
+        ("host_call", "kind") => word("kind_name", MPI_KIND, "What a call of MPI is about."),
         ("stream", "flag") => word("flag_name", codes::STREAM_FLAG, "Flag in a word."),
         ("loss", "cause") => word("cause_name", LOSS_CAUSE, "Cause in words."),
         _ => None,
@@ -53,7 +67,7 @@ mod tests {
 
     #[test]
     fn codes_are_sorted_so_that_words_are_found() {
-        for codes in [RANGE_STYLE, API_DOMAIN, LOSS_CAUSE] {
+        for codes in [RANGE_STYLE, API_DOMAIN, HOST_CALL_DOMAIN, MPI_KIND, LOSS_CAUSE] {
             assert!(codes.is_sorted_by_key(|&(value, _)| value));
         }
     }

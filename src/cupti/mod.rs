@@ -12,6 +12,10 @@ pub mod unified;
 pub const RUNTIME: u32 = 0;
 /// Domain of the driver API, as in `api.domain`.
 pub const DRIVER: u32 = 1;
+/// Domain of the operating system's runtime, as in `host_call.domain`.
+pub const OS_RUNTIME: u32 = 2;
+/// Domain of MPI, as in `host_call.domain`.
+pub const MPI: u32 = 3;
 
 /// The raw name of a callback id with its version suffix, e.g. `cudaLaunchKernel_v7000`; `None` for a number that is
 /// newer than the table.

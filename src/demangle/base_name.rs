@@ -6,7 +6,7 @@ const SYMBOLS: &[&str] = &[
     "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<", ">", "+", "-", "*", "/", "%", "&", "|", "^", "~", "!", "=", ",",
 ];
 
-const ANONYMOUS: &str = "(anonymous namespace)";
+pub(super) const ANONYMOUS: &str = "(anonymous namespace)";
 
 /// Returns the name of a function without namespaces, template arguments, parameters and return type.
 ///
@@ -96,7 +96,7 @@ impl Component {
 }
 
 /// Finds the end of an operator's name that starts at `start`, if one does.
-fn operator_end(text: &str, start: usize) -> Option<usize> {
+pub(super) fn operator_end(text: &str, start: usize) -> Option<usize> {
     let rest = &text[start..];
     if let Some(symbol) = rest.strip_prefix("__operator_") {
         let length = symbol.find("__")?;
@@ -135,7 +135,7 @@ fn operator_end(text: &str, start: usize) -> Option<usize> {
 }
 
 /// Finds the end of the bracketed group that starts at `start`; the end of the text if it never closes.
-fn group_end(text: &str, start: usize) -> usize {
+pub(super) fn group_end(text: &str, start: usize) -> usize {
     let bytes = text.as_bytes();
     let mut open = Vec::new();
     let mut at = start;
@@ -175,7 +175,7 @@ fn group_end(text: &str, start: usize) -> usize {
 }
 
 /// Skips `const`, `&` and the like behind parameters, up to and including a `::`; `None` if there is none.
-fn scope_after_parameters(text: &str) -> Option<usize> {
+pub(super) fn scope_after_parameters(text: &str) -> Option<usize> {
     let mut rest = text;
     loop {
         rest = rest.trim_start();

@@ -19,12 +19,14 @@ mod operators;
 mod parse;
 mod print;
 mod scope;
+mod short_name;
 mod special;
 #[cfg(test)]
 mod tests;
 mod types;
 
 pub use base_name::base_name;
+pub use short_name::short_name;
 
 /// What to do with mangled names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -273,6 +273,68 @@ fn short_names_are_found_in_every_notation() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+#[test]
+fn names_for_little_room_begin_with_what_tells_them_apart() {
+    let pairs = [
+        ("kernel", "kernel"),
+        ("saxpy(double *, double *, int)", "saxpy"),
+        ("[CUDA memcpy HtoD]", "[CUDA memcpy HtoD]"),
+        ("void build_GPU2<128, 4>(int*, int*)", "build_GPU2<128, 4>"),
+        ("void fft<float, bool=1, int=-4>(float2*)", "fft<float, 1, -4>"),
+        ("void ns::f<ns::E=2, (ns::E)3>(int)", "f<E=2, (E)3>"),
+        (
+            "void at::native::vectorized_elementwise_kernel<(int)4, at::native::CUDAFunctor_add<float>, std::array<char \
+             *, (unsigned long)3>>(int, T2, T3)",
+            "vectorized_elementwise_kernel<4, CUDAFunctor_add<float>, array<char*, 3>>",
+        ),
+        (
+            "void at::native::elementwise_kernel<(int)128, (int)2, void at::native::gpu_kernel_impl_nocast<at::native\
+             ::BinaryFunctor<float, float, float, at::native::binary_internal::MulFunctor<float>>>(at::TensorIterator\
+             Base &, const T1 &)::[lambda(int) (instance 1)]>(int, T3)",
+            "elementwise_kernel<128, 2, gpu_kernel_impl_nocast<BinaryFunctor<float, float, float, MulFunctor<float>>>\
+             ::lambda#1>",
+        ),
+        (
+            "void at::native::v<at::native::rsqrt(at::TensorIteratorBase &)::[lambda() (instance 2)]::operator ()() \
+             const::[lambda(float) (instance 1)], int>(int, T2)",
+            "v<rsqrt::lambda#2::lambda#1, int>",
+        ),
+        (
+            "void at::native::<unnamed>::cat<at::native::(anonymous namespace)::Opaque<(unsigned int)2>>(char *)",
+            "cat<Opaque<2>>",
+        ),
+        ("auto ns::f(int)::{lambda(auto:1)#1}::operator()<ns::A>(int) const", "f::lambda#1::operator()<A>"),
+        ("A& A::operator<< <ns::B>(int)", "operator<<<B>"),
+        ("f<(x>y), a::b<void (*)(c::d)>>(int)", "f<(x>y), b<void (*)(d)>>"),
+        ("void k<float const *, unsigned int>(int)", "k<float const*, unsigned int>"),
+        ("", ""),
+    ];
+    let wrong: Vec<_> =
+        pairs.iter().map(|&(name, short)| (short, short_name(name))).filter(|(a, b)| a != b).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn no_name_is_too_deep_or_too_torn_to_be_shortened() {
+    on_a_small_stack(|| {
+        let nested = format!("void a::f<{}int{}>(int)", "b::c<".repeat(20_000), ">".repeat(20_000));
+        assert!(short_name(&nested).starts_with("f<c<c<"), "{}", short_name(&nested));
+        assert!(short_name(&nested).len() < 200);
+        let long = format!("void a::f<{}>(int)", "b::c, ".repeat(50_000));
+        assert!(short_name(&long).len() < 10_000);
+    });
+    let pieces = ["f", "<", ">", "(", ")", "::", "operator", " ", "é", "{lambda", "#1}", "[", "=", "int", ",", "&"];
+    let mut seed = 1_u64;
+    for _ in 0..20_000 {
+        let mut name = String::new();
+        for _ in 0..8 {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            name.push_str(pieces[(seed >> 33) as usize % pieces.len()]);
+        }
+        let _ = short_name(&name);
+    }
+}
+
 /// Runs on a stack half as large as a worker thread's.
 fn on_a_small_stack(body: impl FnOnce() + Send + 'static) {
     let thread = std::thread::Builder::new().stack_size(1024 * 1024).spawn(body);

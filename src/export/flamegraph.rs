@@ -2,10 +2,13 @@
 
 use super::folded::{BY, By, lines, to_stream};
 use super::{Context, Destination, Exporter, Shape};
+use crate::analysis::cpu_stacks::PYTHON;
 use crate::analysis::stacks::{self, Frame};
+use crate::demangle::short_name;
 use crate::error::{Error, Result};
 use inferno::flamegraph::color::{BackgroundColor, Color, PaletteMap};
 use inferno::flamegraph::{Direction, Options, TextTruncateDirection};
+use std::borrow::Cow;
 use std::io;
 use trace_format::tables;
 
@@ -31,7 +34,7 @@ pub static FLAMEGRAPH: Exporter = Exporter {
 
 fn write(context: &Context, destination: &mut Destination) -> Result<()> {
     let by = By::of(context)?;
-    let lines = lines(context)?;
+    let lines = lines(context, short_name_first)?;
     context.count(lines.stacks.len() as u64);
     let total_ns: u128 = lines.stacks.values().sum();
     if total_ns == 0 {
@@ -85,6 +88,20 @@ fn write(context: &Context, destination: &mut Destination) -> Result<()> {
             (None, Ok(())) => Ok(()),
         }
     })
+}
+
+/// Boxes show the beginning of a name, so that of a function begins with what tells it apart. The whole name follows, for
+/// searching and for what is shown of the box below the mouse.
+fn short_name_first(frame: Frame, name: String) -> String {
+    let is_function = match frame {
+        Frame::Kernel(_) => true,
+        Frame::Host(frame) => frame.kind != PYTHON,
+        _ => false,
+    };
+    match short_name(&name) {
+        Cow::Owned(short) if is_function && !name.starts_with(&short) => format!("{short} = {name}"),
+        _ => name,
+    }
 }
 
 /// A whole number among the options.

@@ -35,6 +35,8 @@ pub enum Source {
     Rank,
     /// `unix` or `relative`: what times count from.
     Clock,
+    /// Where the trace itself began to count.
+    Origin,
     /// The name of the device in the column with this index.
     DeviceName(usize),
     /// The name of the thread in the column with this index.
@@ -101,6 +103,7 @@ impl FlatColumn {
 }
 
 /// The columns of some tables written as one.
+#[derive(Clone)]
 pub struct Layout {
     /// The tables, in the order given.
     pub tables: Vec<&'static TableSpec>,
@@ -112,9 +115,18 @@ pub struct Layout {
 const SHAPE_NAMES: [(&str, &str); 3] =
     [("name_id", "mangled_name"), ("demangled_id", "demangled_name"), ("base_id", "base_name")];
 
-/// The column that says how many rows its file has: in the last row, and nowhere else, because a stream is counted only
-/// when it has ended. A file that was cut off between two rows lacks it.
+/// The column with a row's number in its file, from 1.
+pub const ROW: &str = "row";
+
+/// The column that is 1 in the last row of its file and 0 in all others: a stream is counted only when it has ended. A file
+/// that was cut off between two rows ends with a 0, and numbers tell rows that are missing before.
+pub const IS_LAST: &str = "is_last";
+
+/// The column of older exports that had the number of rows in the last row and was empty in all others.
 pub const FILE_ROWS: &str = "file_rows";
+
+/// The column that says from where a trace itself began to count: listings print the time from there on.
+pub const ORIGIN: &str = "origin_ns";
 
 /// What the registry's column of a name's id is called when the name itself stands in it.
 pub fn name_column(column: &str) -> &str {
@@ -166,6 +178,11 @@ impl Layout {
         layout.add("pid", id, "", "Process id.", |_| Source::Pid);
         layout.add("rank", id, "", "Rank in a distributed job.", |_| Source::Rank);
         layout.add("clock", text, "", "unix: times count from 1970; relative: from some start.", |_| Source::Clock);
+        // Files of one table have a manifest that says so.
+        if tables.len() > 1 {
+            let doc = "Where the trace began to count, since 1970; 0 where times are relative.";
+            layout.add(ORIGIN, id, "ns", doc, |_| Source::Origin);
+        }
         for place in ["device", "context", "stream", "tid", "correlation"] {
             layout.add_registry(place);
         }
@@ -272,17 +289,19 @@ impl Layout {
         self.columns = names.iter().filter_map(find).collect();
     }
 
-    /// Adds [`FILE_ROWS`] behind all other columns; whoever writes the last row fills it.
-    pub fn add_file_rows(&mut self) {
-        let doc = "Number of rows of this file, in its last row alone: a file without it was cut off.";
-        let sources = vec![Source::None; self.tables.len()];
+    /// This layout with [`ROW`] and [`IS_LAST`] behind all other columns, which whoever writes rows in their order fills.
+    pub fn with_counting(&self) -> Layout {
+        let mut layout = self.clone();
         let ty = FlatType::Whole { unsigned: false };
-        self.columns.push(FlatColumn { name: FILE_ROWS.to_owned(), ty, unit: "count", doc, sources });
-    }
-
-    /// Whether the last row of the file says how many there are.
-    pub fn counts_rows(&self) -> bool {
-        self.columns.last().is_some_and(|column| column.name == FILE_ROWS)
+        let columns = [
+            (ROW, "count", "Number of the row in this file, from 1."),
+            (IS_LAST, "", "1 in the last row, 0 in all others: a file whose last row has a 0 was cut off."),
+        ];
+        for (name, unit, doc) in columns {
+            let sources = vec![Source::None; self.tables.len()];
+            layout.columns.push(FlatColumn { name: name.to_owned(), ty, unit, doc, sources });
+        }
+        layout
     }
 
     /// The position of a table in this layout.
@@ -323,7 +342,9 @@ pub fn cell<'a>(context: &Context<'a>, piece: &'a Piece, i: usize, source: Sourc
         Source::None => Cell::Null,
         Source::Table => Cell::text(piece.table().name),
         Source::Label => Cell::text(label(context, piece, i)),
-        Source::Process | Source::Pid | Source::Rank | Source::Clock => of_process(context, piece.process, source),
+        Source::Process | Source::Pid | Source::Rank | Source::Clock | Source::Origin => {
+            of_process(context, piece.process, source)
+        }
         Source::DeviceName(column) => match stored(piece, column, i) {
             Cell::Whole(device) => Cell::text(context.labels.device(piece.process, device as u32)),
             _ => Cell::Null,
@@ -360,6 +381,7 @@ pub fn of_process<'a>(context: &Context<'a>, process: u32, source: Source) -> Ce
             Some(_) => "unix",
             None => "relative",
         }),
+        Source::Origin => Cell::Whole(known.and_then(|p| p.info.unix_offset_ns).unwrap_or(0).into()),
         _ => Cell::Null,
     }
 }

@@ -89,7 +89,7 @@ impl By {
 }
 
 fn write(context: &Context, destination: &mut Destination) -> Result<()> {
-    let lines = lines(context)?;
+    let lines = lines(context, |_, name| name)?;
     context.count(lines.stacks.len() as u64);
     to_stream(context, destination, |out| {
         let mut stacks = lines.stacks.iter();
@@ -123,11 +123,11 @@ pub(super) struct Lines {
     pub(super) kinds: HashMap<String, Frame>,
 }
 
-/// The stacks that the options ask for.
+/// The stacks that the options ask for; `as_shown` makes what stands in them of what people call a frame.
 ///
 /// # Errors
 /// A part of a file that cannot be read; an unknown value of the option.
-pub(super) fn lines(context: &Context) -> Result<Lines> {
+pub(super) fn lines(context: &Context, as_shown: impl Fn(Frame, String) -> String) -> Result<Lines> {
     let stacks = By::of(context)?.stacks(context)?;
     let text = FrameText::new(context.labels)?;
     let mut cleaned: HashMap<(Frame, bool), String> = HashMap::new();
@@ -136,7 +136,9 @@ pub(super) fn lines(context: &Context) -> Result<Lines> {
         let mut line = String::new();
         for (i, &frame) in path.iter().enumerate() {
             let is_last = i + 1 == path.len();
-            let name = cleaned.entry((frame, is_last)).or_insert_with(|| clean(&text.text(frame), is_last));
+            let name = cleaned
+                .entry((frame, is_last))
+                .or_insert_with(|| clean(&as_shown(frame, text.text(frame).into_owned()), is_last));
             if i > 0 {
                 line.push(';');
             }

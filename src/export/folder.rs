@@ -39,8 +39,15 @@ pub struct ManifestProcess {
     pub world_size: Option<u32>,
     /// Host.
     pub host: Option<String>,
+    /// What the trace calls it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// Whether times count from 1970.
     pub unix_time: bool,
+    /// Where the trace itself began to count, in nanoseconds since 1970: what listings print is the time from there on.
+    /// Older exports do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin_ns: Option<i64>,
     /// Whether it is no process of the program but the launcher.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub launcher: bool,
@@ -139,7 +146,9 @@ pub fn write(
         rank: process.info.rank,
         world_size: process.info.world_size,
         host: process.info.host.clone(),
+        name: process.info.name.clone(),
         unix_time: process.info.unix_offset_ns.is_some(),
+        origin_ns: process.info.unix_offset_ns,
         launcher: process.info.is_launcher,
         source: process.path.display().to_string(),
     });

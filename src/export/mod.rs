@@ -10,7 +10,6 @@ pub mod chrome;
 mod contexts;
 pub mod database;
 pub mod destination;
-pub mod digits;
 pub mod flamegraph;
 pub mod flat;
 pub mod folded;
@@ -158,6 +157,9 @@ pub const EVERYTHING: &[Keeps] = &[
     keeps_all("stack"),
     keeps_all("cpu_sample"),
     keeps_all("launch_stack"),
+    keeps_all("host_call"),
+    keeps_all("foreign"),
+    keeps_all("details"),
 ];
 
 /// Some columns of a table.

@@ -110,6 +110,7 @@ fn process_json(frames: &Frames, process: u32, known: &Process) -> Value {
     put("rank", json!(known.info.rank));
     put("world_size", json!(known.info.world_size));
     put("host", json!(known.info.host));
+    put("process_name", json!(known.info.name));
     let file = frames.files.iter().find(|file| file.processes.contains(&process));
     let mut converted = Map::new();
     converted.insert("from".to_owned(), json!(known.path.display().to_string()));

@@ -6,11 +6,11 @@
 mod format;
 mod plan;
 
-use super::digits::unsigned;
-use super::flat::Layout;
+use super::flat::{IS_LAST, Layout, ROW};
 use super::keeps_all as all;
 use super::{Columns, Context, Destination, EVERYTHING, Exporter, Keeps, Shape};
 use crate::error::{Error, Result};
+use crate::render::digits::unsigned;
 use crate::trace::ordered::{Chunk, Piece};
 use crate::trace::sink::Need;
 use flate2::Compression;
@@ -61,8 +61,10 @@ pub static JSONL: Exporter = Exporter {
 
 /// Rows without a start leave holes in the columns of times, and whoever reads whole numbers with holes as floating-point
 /// numbers, pandas for one, is then off by up to 128 ns everywhere.
-const UNTIMED: (&str, &str) =
-    ("untimed", "yes: rows that have no start too, at the end: external ids, launch stacks, remarks (default: no)");
+const UNTIMED: (&str, &str) = (
+    "untimed",
+    "yes: rows that have no place on a timeline too: external ids, launch stacks, remarks, arguments of rows (default: no)",
+);
 
 /// One CSV file per table.
 pub static CSV_TABLES: Exporter = Exporter {
@@ -98,11 +100,14 @@ const KEEPS: &[Keeps] = &[
     all("jit"),
     all("openacc"),
     all("openmp"),
+    all("host_call"),
     all("range"),
     Keeps { table: "loss", columns: Columns::All, note: "those without a time with `--option untimed=yes`" },
     all("capture"),
     Keeps { table: "note", columns: Columns::All, note: "those without a time with `--option untimed=yes`" },
     all("sample"),
+    all("foreign"),
+    Keeps { table: "details", columns: Columns::All, note: "with `--option untimed=yes`" },
 ];
 
 /// Rows handed to one thread at a time.
@@ -114,6 +119,11 @@ pub fn timeline_tables() -> Vec<&'static TableSpec> {
     tables::ALL.iter().filter(timeline).copied().collect()
 }
 
+/// Whether rows of a table stand on the timeline: arguments of rows would be there a second time.
+fn has_place(table: &TableSpec) -> bool {
+    table.column_index("start_ns").is_some() && table != &tables::DETAILS
+}
+
 fn is_remark(table: &TableSpec) -> bool {
     [&tables::LOSS, &tables::CAPTURE, &tables::NOTE, &tables::SAMPLE].contains(&table)
 }
@@ -121,15 +131,13 @@ fn is_remark(table: &TableSpec) -> bool {
 fn write_stream(context: &Context, destination: &mut Destination, format: &impl Format) -> Result<()> {
     let with_untimed = context.options.flag(UNTIMED.0, false)?;
     let (tables, untimed): (Vec<_>, Vec<_>) =
-        timeline_tables().into_iter().partition(|table| with_untimed || table.column_index("start_ns").is_some());
+        timeline_tables().into_iter().partition(|table| with_untimed || has_place(table));
     let mut layout = Layout::of(&tables);
     if let Some(columns) = &context.options.columns {
         layout.choose(columns)?;
-    } else if format.counts_rows() {
-        layout.add_file_rows();
     }
     let mut out = destination.stream()?;
-    let rows = Rows { layout: &layout, with_untimed };
+    let rows = Rows { layout: &layout, with_untimed, counted: context.options.columns.is_none() };
     let left_out = if context.options.gzip {
         write_rows(context, &rows, format, &mut GzMembers(&mut out))?
     } else {
@@ -141,7 +149,13 @@ fn write_stream(context: &Context, destination: &mut Destination, format: &impl 
 
 /// Says how many rows have no start and are not written: `left_out` of the tables written, all of `untimed`.
 fn say_what_is_left_out(context: &Context, untimed: &[&'static TableSpec], left_out: u64) {
-    let others = untimed.iter().map(|table| (table.name, context.frames.rows(table)));
+    let details = untimed.contains(&&tables::DETAILS).then(|| context.frames.rows(&tables::DETAILS)).unwrap_or(0);
+    if details > 0 {
+        let what = format!("arguments that the trace gives {details} of its rows are not written (table details)");
+        context.note("details-left-out", format!("{what}; --option untimed=yes writes them too"));
+    }
+    let others = untimed.iter().filter(|table| **table != &tables::DETAILS);
+    let others = others.map(|table| (table.name, context.frames.rows(table)));
     let others: Vec<(&str, u64)> = others.filter(|(_, rows)| *rows > 0).collect();
     let total = left_out + others.iter().map(|(_, rows)| rows).sum::<u64>();
     if total > 0 {
@@ -158,6 +172,34 @@ struct Rows<'a> {
     layout: &'a Layout,
     /// Whether those without a start take part.
     with_untimed: bool,
+    /// Whether each says which it is, so that a file that was cut off is known by its last one.
+    counted: bool,
+}
+
+impl Rows<'_> {
+    /// Appends the number of a row to it.
+    fn count(&self, format: &impl Format, out: &mut Vec<u8>, number: u64) {
+        if !self.counted {
+            return;
+        }
+        let (_, close) = format.ends();
+        out.truncate(out.len().saturating_sub(close.len()));
+        format.begin(out, false, ROW);
+        unsigned(out, number);
+        format.begin(out, false, IS_LAST);
+        out.push(b'0');
+        out.extend_from_slice(close);
+    }
+
+    /// Makes the row that `out` ends with the last one.
+    fn end(&self, format: &impl Format, out: &mut Vec<u8>) {
+        let (_, close) = format.ends();
+        if self.counted {
+            out.truncate(out.len().saturating_sub(close.len() + 1));
+            out.push(b'1');
+            out.extend_from_slice(close);
+        }
+    }
 }
 
 /// Writes every piece it gets as a gzip member of its own: readers take them as one file.
@@ -180,7 +222,10 @@ fn write_rows(context: &Context, rows: &Rows, format: &impl Format, out: &mut (i
     let layout = rows.layout;
     let failed = |e: std::io::Error| Error::output(&e);
     let mut heading = Vec::new();
-    format.heading(layout, &mut heading);
+    match rows.counted {
+        true => format.heading(&layout.with_counting(), &mut heading),
+        false => format.heading(layout, &mut heading),
+    }
     if !heading.is_empty() {
         out.write_all(&heading).map_err(failed)?;
     }
@@ -190,13 +235,13 @@ fn write_rows(context: &Context, rows: &Rows, format: &impl Format, out: &mut (i
     let (mut filling, mut ready): (Vec<Vec<u8>>, Vec<Vec<u8>>) = Default::default();
     let (mut ready_parts, mut rows_written, mut left_out) = (0, 0u64, 0u64);
     context.frames.in_order(&layout.tables, context.filter, |chunk: &Chunk| {
-        let has_place = |&(piece, row): &(u32, u32)| {
+        let is_timed = |&(piece, row): &(u32, u32)| {
             let (piece, i) = chunk.row((piece, row));
             has_start(piece, i)
         };
-        let order: Cow<[(u32, u32)]> = match rows.with_untimed || chunk.order.iter().all(has_place) {
+        let order: Cow<[(u32, u32)]> = match rows.with_untimed || chunk.order.iter().all(is_timed) {
             true => Cow::Borrowed(&chunk.order),
-            false => chunk.order.iter().filter(|at| has_place(at)).copied().collect(),
+            false => chunk.order.iter().filter(|at| is_timed(at)).copied().collect(),
         };
         left_out += (chunk.order.len() - order.len()) as u64;
         let parts: Vec<&[(u32, u32)]> = order.chunks(ROWS_AT_ONCE).collect();
@@ -204,20 +249,22 @@ fn write_rows(context: &Context, rows: &Rows, format: &impl Format, out: &mut (i
             // What is ready stays so: the last row of all is not written before it is known to be the last.
             return Ok(());
         }
-        let is_first = rows_written == 0;
+        let before = rows_written;
         rows_written += order.len() as u64;
         context.count(order.len() as u64);
         filling.resize_with(parts.len().max(filling.len()), Vec::new);
         let fill = || {
             filling.par_iter_mut().zip(&parts).enumerate().for_each(|(number, (buffer, part))| {
                 buffer.clear();
-                for &at in *part {
+                let numbers = before + (number * ROWS_AT_ONCE) as u64 + 1..;
+                for (&at, number) in part.iter().zip(numbers) {
                     let (piece, i) = chunk.row(at);
-                    if is_first && number == 0 && buffer.is_empty() {
+                    if number == 1 {
                         plan.first_row(context, layout, piece, i, buffer);
                     } else {
                         plan.row(context, layout, piece, i, buffer);
                     }
+                    rows.count(format, buffer, number);
                 }
             });
         };
@@ -228,11 +275,8 @@ fn write_rows(context: &Context, rows: &Rows, format: &impl Format, out: &mut (i
         ready_parts = parts.len();
         Ok(())
     })?;
-    if let Some(last) = ready[..ready_parts].last_mut().filter(|_| layout.counts_rows()) {
-        let (_, close) = format.ends();
-        last.truncate(last.len().saturating_sub(close.len()));
-        unsigned(last, rows_written);
-        last.extend_from_slice(close);
+    if let Some(last) = ready[..ready_parts].last_mut() {
+        rows.end(format, last);
     }
     ready[..ready_parts].iter().try_for_each(|buffer| out.write_all(buffer)).map_err(failed)?;
     Ok(left_out)
@@ -248,7 +292,7 @@ fn write_folder(context: &Context, destination: &mut Destination) -> Result<()> 
         let file =
             std::fs::File::create(path).map_err(|e| Error::at(path, format_args!("cannot be created: {e}")))?;
         let mut out = std::io::BufWriter::with_capacity(1 << 18, file);
-        write_rows(context, &Rows { layout: &layout, with_untimed: true }, &Csv(b','), &mut out)?;
+        write_rows(context, &Rows { layout: &layout, with_untimed: true, counted: false }, &Csv(b','), &mut out)?;
         out.flush().map_err(|e| Error::at(path, format_args!("cannot be written: {e}")))
     })
 }

@@ -15,6 +15,7 @@ use super::kineto::tally::Tallies;
 use super::kineto::{notes, sniff, unpack};
 use super::{Head, Importer};
 use crate::error::Result;
+use crate::numbers::{counted, items};
 use crate::trace::sink::{Need, Sink};
 use std::path::Path;
 
@@ -107,24 +108,43 @@ impl Found {
                 "a Chrome trace of the CPU"
             };
             let text = format!(
-                "{path}: {what}, {ranges} ranges, {marks} marks, {counters} values of counters; nothing of a GPU"
+                "{path}: {what}, {}, {}, {}; nothing of a GPU",
+                counted(ranges, "range"),
+                counted(marks, "mark"),
+                items(counters, "value of a counter", "values of counters"),
             );
             sink.note("no-gpu-records", text);
         }
         let Counts { left_open, never_opened, first_never_opened: first, misnamed } = self.edges;
         if left_open > 0 {
-            sink.note("left-open", format!("{path}: {left_open} ranges have no end and are in no sum"));
+            sink.note(
+                "left-open",
+                format!(
+                    "{path}: {}",
+                    items(left_open, "range has no end and is in no sum", "ranges have no end and are in no sum")
+                ),
+            );
         }
         if never_opened > 0 {
             sink.note(
                 "left-out",
-                format!("{path}: {never_opened} ends of ranges that did not begin are left out; the first at byte {first} of the text"),
+                format!(
+                    "{path}: {} left out; the first at byte {first} of the text",
+                    items(
+                        never_opened,
+                        "end of a range that did not begin is",
+                        "ends of ranges that did not begin are"
+                    )
+                ),
             );
         }
         if misnamed > 0 {
             sink.note(
                 "misnamed-ends",
-                format!("{path}: {misnamed} ends have another name than the innermost range of their thread, which they are taken to end"),
+                format!(
+                    "{path}: {} taken to end the innermost range of the thread, which has another name",
+                    items(misnamed, "end is", "ends are")
+                ),
             );
         }
         if self.crowded {

@@ -6,6 +6,7 @@ use self::marshal::{Arena, Node};
 use super::kineto::unpack;
 use super::{Head, Importer};
 use crate::error::{Error, Result};
+use crate::numbers::items;
 use crate::trace::names::readable;
 use crate::trace::sink::{Need, Sink};
 use crate::trace::summaries::{Content, FunctionRow, Summary};
@@ -74,13 +75,20 @@ impl Importer for CProfile {
             );
         }
         if let Some(stop) = entries.stop {
-            let count = functions.len();
-            sink.note("cut-off", format!("{shown}: {stop}; the {count} functions before it are read"));
+            let read = items(functions.len() as u64, "function before it is", "functions before it are");
+            sink.note("cut-off", format!("{shown}: {stop}; {read} read"));
         }
         if unusable > 0 {
             sink.note(
                 "left-out",
-                format!("{shown}: {unusable} entries are not functions with calls and times, and are left out"),
+                format!(
+                    "{shown}: {} left out",
+                    items(
+                        unusable,
+                        "entry is not a function with calls and times, and is",
+                        "entries are not functions with calls and times, and are"
+                    )
+                ),
             );
         }
         sink.note(

@@ -131,7 +131,14 @@ const FUNCTION_LOG: &str = "starting
 INFO {\"function\": \"run\", \"execution_time\": 1.25, \"timestamp\": 1640995202.75}
 ";
 
-const OWN_CSV: &str = "table,name,start_ns,duration_ns,end_ns,process,pid,clock,device,context,stream,correlation,raw_name,domain,file_rows\r
+const OWN_CSV: &str = "table,name,start_ns,duration_ns,end_ns,process,pid,clock,device,context,stream,correlation,raw_name,domain,row,is_last\r
+kernel,scale,1000,8481,9481,0,77,unix,0,1,7,17,,,1,0\r
+api,cudaMalloc,500,120,620,0,77,unix,,,,3,cudaMalloc,0,2,0\r
+kernel,\"f(a, \"\"b\"\")\",9990,1200,11190,0,77,unix,0,1,7,18,,,3,1\r
+";
+
+/// As older versions wrote it: the last row, and no other, has the number of rows.
+const OLD_CSV: &str = "table,name,start_ns,duration_ns,end_ns,process,pid,clock,device,context,stream,correlation,raw_name,domain,file_rows\r
 kernel,scale,1000,8481,9481,0,77,unix,0,1,7,17,,,\r
 api,cudaMalloc,500,120,620,0,77,unix,,,,3,cudaMalloc,0,\r
 kernel,\"f(a, \"\"b\"\")\",9990,1200,11190,0,77,unix,0,1,7,18,,,3\r
@@ -180,7 +187,8 @@ fn text_of_windows_is_cut_no_differently() {
 fn every_cut_of_our_own_csv_is_noticed() {
     // Two cuts take nothing but the two bytes of the last line end.
     assert_eq!(check("timeline.csv", OWN_CSV.as_bytes()), 2);
-    let old: String = OWN_CSV
+    assert_eq!(check("timeline.csv", OLD_CSV.as_bytes()), 2);
+    let old: String = OLD_CSV
         .lines()
         .map(|line| line.rsplit_once(',').map_or("", |(rest, _)| rest).to_owned() + "\r\n")
         .collect();
@@ -191,8 +199,10 @@ fn every_cut_of_our_own_csv_is_noticed() {
 
 #[test]
 fn rows_of_our_own_csv_that_are_missing_in_between_are_noticed() {
-    let lines: Vec<&str> = OWN_CSV.lines().collect();
-    let without = [lines[0], lines[1], lines[3], ""].join("\r\n");
-    let shown = shown("timeline.csv", without.as_bytes()).expect("it is read");
-    assert_eq!(shown.notes, ["cut-off-file"]);
+    for text in [OWN_CSV, OLD_CSV] {
+        let lines: Vec<&str> = text.lines().collect();
+        let without = [lines[0], lines[1], lines[3], ""].join("\r\n");
+        let shown = shown("timeline.csv", without.as_bytes()).expect("it is read");
+        assert_eq!(shown.notes, ["cut-off-file"]);
+    }
 }

@@ -40,7 +40,7 @@ impl Importer for CsvTimeline {
         sink.origin = "gpuprof CSV timeline".to_owned();
         let mut people = People::default();
         csv_rows::read(path, need, sink, &mut people)?;
-        people.push_names(sink);
+        people.finish(sink);
         Ok(())
     }
 }
@@ -102,7 +102,7 @@ impl Importer for Folder {
                 other => return Err(Error::at(path, format_args!("files of format {other} are not known here"))),
             }
         }
-        people.push_names(sink);
+        people.finish(sink);
         Ok(())
     }
 }
@@ -154,6 +154,8 @@ struct People {
     processes: BTreeMap<u32, ProcessIx>,
     devices: BTreeMap<(u32, u32), Vec<u8>>,
     threads: BTreeMap<(u32, u32), Vec<u8>>,
+    /// Where processes begin to count, of those whose times in the file count from 1970.
+    origins_ns: BTreeMap<u32, i64>,
     /// Tables that say so themselves.
     has_table: Vec<u16>,
 }
@@ -165,10 +167,22 @@ impl People {
             rank: process.rank,
             world_size: process.world_size,
             host: process.host.clone(),
+            name: process.name.clone(),
             unix_offset_ns: process.unix_time.then_some(0),
             is_launcher: process.launcher,
         };
         self.processes.insert(ordinal, sink.process(info));
+        self.origins_ns.extend(process.origin_ns.map(|origin_ns| (ordinal, origin_ns)));
+    }
+
+    /// Completes what only all rows together tell.
+    fn finish(&self, sink: &mut Sink) {
+        self.push_names(sink);
+        for (process, origin_ns) in &self.origins_ns {
+            if let Some(ProcessIx(index)) = self.processes.get(process) {
+                sink.processes[*index].count_from(*origin_ns);
+            }
+        }
     }
 
     /// The process with this ordinal, made by `info` when it is new.

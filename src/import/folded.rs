@@ -5,6 +5,7 @@ use super::lines::with_lines;
 use super::samples::{ByName, Samples};
 use super::{HEAD_BYTES, Head, Importer, units};
 use crate::error::{Error, Result};
+use crate::numbers::items;
 use crate::trace::sink::{Need, Sink};
 use crate::trace::summaries::{Content, Summary, Weight};
 use std::path::Path;
@@ -87,7 +88,14 @@ impl Importer for Folded {
         if let (count @ 1.., first) = left_out {
             sink.note(
                 "left-out",
-                format!("{path}: {count} lines are comments or do not end in a number of samples and are left out; the first is line {first}"),
+                format!(
+                    "{path}: {} left out; the first is line {first}",
+                    items(
+                        count,
+                        "line is a comment or does not end in a number of samples and is",
+                        "lines are comments or do not end in a number of samples and are"
+                    )
+                ),
             );
         }
         sink.note(

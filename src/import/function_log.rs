@@ -10,6 +10,7 @@ pub use time::{Zone, text as date_text};
 use super::lines::with_lines;
 use super::{HEAD_BYTES, Head, Importer};
 use crate::error::{Error, Result};
+use crate::numbers::items;
 use crate::trace::sink::{Need, ProcessInfo, ProcessIx, Sink};
 use entry::{Entry, Reading, Thread};
 use hashbrown::HashMap;
@@ -88,14 +89,15 @@ impl Unusable {
         }
     }
 
-    fn note(&self, path: &Path, what: &str, sink: &mut Sink) {
+    fn note(&self, path: &Path, [one, many]: [&str; 2], sink: &mut Sink) {
         if self.count == 0 {
             return;
         }
         let lines: Vec<String> = self.first.iter().map(u64::to_string).collect();
         let more = if self.count > self.first.len() as u64 { ", …" } else { "" };
-        let (path, lines, count) = (path.display(), lines.join(", "), self.count);
-        sink.note("left-out", format!("{path}: {count} lines {what} and are left out (line {lines}{more})"));
+        let (path, lines) = (path.display(), lines.join(", "));
+        let what = items(self.count, &format!("line {one} and is"), &format!("lines {many} and are"));
+        sink.note("left-out", format!("{path}: {what} left out (line {lines}{more})"));
     }
 }
 
@@ -128,8 +130,10 @@ pub fn read(path: &Path, options: Options, need: &Need, sink: &mut Sink) -> Resu
         return Err(Error::at(path, format_args!("not a function log that can be used: {why}"))
             .remedy("docs/function-logs.md says what is read"));
     }
-    broken.note(path, "hold a JSON object that cannot be read", sink);
-    undated.note(path, "have no timestamp that can be read", sink);
+    let hold = ["holds", "hold"].map(|verb| format!("{verb} a JSON object that cannot be read"));
+    broken.note(path, [&hold[0], &hold[1]], sink);
+    let have = ["has", "have"].map(|verb| format!("{verb} no timestamp that can be read"));
+    undated.note(path, [&have[0], &have[1]], sink);
     if rows.is_coarse() {
         let path = path.display();
         sink.note(

@@ -9,6 +9,7 @@ pub(super) mod codes;
 mod convert;
 pub(super) mod document;
 pub(super) mod event;
+mod foreign;
 mod header;
 mod index;
 pub(super) mod notes;

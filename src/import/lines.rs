@@ -2,6 +2,7 @@
 
 use super::kineto::unpack;
 use crate::error::Result;
+use crate::numbers::items;
 use crate::trace::sink::Sink;
 use std::path::Path;
 
@@ -124,9 +125,20 @@ pub fn with_lines<T>(path: &Path, sink: &mut Sink, read: impl FnOnce(&mut Lines,
     }
     if too_long > 0 {
         let limit = LINE_LIMIT >> 20;
-        sink.note("left-out", format!("{path}: {too_long} lines longer than {limit} MiB are left out"));
+        let lines = items(too_long, "line is", "lines are");
+        sink.note("left-out", format!("{path}: {lines} longer than {limit} MiB and left out"));
     }
     Ok(result)
+}
+
+/// Notes lines that stand where rows do and are none. Every reader of tables says so in these words.
+pub fn note_not_rows(path: &Path, count: u64, first: u64, sink: &mut Sink) {
+    if count > 0 {
+        let lines =
+            items(count, "line among the rows is not a row and is", "lines among the rows are not rows and are");
+        let path = path.display();
+        sink.note("left-out", format!("{path}: {lines} left out; the first is line {first}"));
+    }
 }
 
 /// Notes that the last line of a text has no end. Every reader of lines says so in these words.

@@ -37,6 +37,7 @@ pub static IMPORTERS: &[&dyn Importer] = &[
     &kineto::Kineto,
     &nvprof_printed::NvprofPrinted,
     &nsys_stats::NsysStats,
+    &rocprof_csv::RocprofCsv,
     &cprofile::CProfile,
     &folded::Folded,
 ];
@@ -134,6 +135,7 @@ pub mod nvprof;
 pub mod nvprof_printed;
 pub mod nvvp_session;
 pub mod refuse;
+pub mod rocprof_csv;
 pub mod rows;
 mod samples;
 pub mod speedscope;

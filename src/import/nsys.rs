@@ -12,7 +12,9 @@ mod api;
 mod catalogue;
 mod diagnostics;
 mod directives;
+mod host_calls;
 mod host_stacks;
+mod metrics;
 mod ranges;
 mod records;
 mod session;
@@ -70,6 +72,9 @@ impl Importer for Nsys {
             }
             reader.finish();
         });
+        if let Some(origin_ns) = session.origin_ns {
+            sink.processes.iter_mut().for_each(|process| process.count_from(origin_ns));
+        }
         Ok(())
     }
 }
@@ -97,6 +102,8 @@ struct Reader<'r, 's> {
     /// Threads that some row named: only their names are read.
     threads: HashSet<i64>,
     last_thread: Option<i64>,
+    /// Green contexts that records name, with their devices and parents.
+    green_contexts: HashMap<(ProcessIx, u32), (u32, Option<u32>)>,
     /// Rows that nobody here makes anything of.
     unread: Unread,
 }
@@ -125,6 +132,7 @@ impl<'r, 's> Reader<'r, 's> {
             last_process: None,
             threads: HashSet::new(),
             last_thread: None,
+            green_contexts: HashMap::new(),
             unread: Unread::default(),
         }
     }
@@ -147,6 +155,7 @@ impl<'r, 's> Reader<'r, 's> {
             (&tables::OPENACC, directives::openacc),
             (&tables::OPENMP, directives::openmp),
             (&tables::CPU_SAMPLE, host_stacks::read),
+            (&tables::HOST_CALL, host_calls::read),
         ];
         // Migrations of unified memory stand among the copies.
         let copies_too = self.ours && self.need.wants(&tables::UVM);
@@ -158,6 +167,11 @@ impl<'r, 's> Reader<'r, 's> {
     }
 
     fn finish(&mut self) {
+        host_calls::ranks(self);
+        if self.need.wants(&tables::SAMPLE) {
+            metrics::read(self);
+        }
+        session::process_names(self);
         session::devices(self);
         session::contexts(self);
         session::streams(self);

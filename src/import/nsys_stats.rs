@@ -1,15 +1,17 @@
-//! Tables of `nsys stats` saved as CSV (`--format csv`): traces become records, summaries stay summaries. Report
-//! names changed over the years and columns came and went, so the header of each table says what it is; several
-//! tables and lines of other output may follow one another in one file.
+//! Tables of `nsys stats` and `nsys profile --stats=true`, saved as CSV or as they were printed: traces become records,
+//! summaries stay summaries. Report names changed over the years and columns came and went, so the header of each table
+//! says what it is; several tables and lines of other output may follow one another in one file.
 
 mod records;
+mod table;
 
 use self::records::Records;
-use super::kineto::number::scaled;
-use super::lines::{Lines, fields, separator_of, with_lines};
+use self::table::{Kind, Row, Table};
+use super::lines::{Lines, note_not_rows, with_lines};
 use super::units;
 use super::{Head, Importer};
 use crate::error::{Error, Result};
+use crate::numbers::{counted, items};
 use crate::trace::names::readable;
 use crate::trace::sink::{Need, Sink};
 use crate::trace::summaries::{Content, DurationRow, DurationRows, Section, SizeRow, Summary};
@@ -24,12 +26,19 @@ impl Importer for NsysStats {
     }
 
     fn describes(&self) -> &'static str {
-        "tables of nsys stats saved as CSV"
+        "tables of nsys stats saved as CSV or as they were printed"
     }
 
     fn sniff(&self, head: &Head) -> bool {
-        let mut lines = head.text.split(|&byte| byte == b'\n').take(100);
-        lines.any(|line| Table::of_header(line.strip_suffix(b"\r").unwrap_or(line)).is_some())
+        // What the program printed may stand before tables that were printed behind it.
+        let lines = head.text.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+        let mut before: &[u8] = b"";
+        lines.enumerate().any(|(number, line)| {
+            let is_csv = number < 100 && Table::of_header(line).is_some();
+            let is_printed = Table::of_printed(b"", before, line).is_some();
+            before = line;
+            is_csv || is_printed
+        })
     }
 
     fn read(&self, path: &Path, need: &Need, sink: &mut Sink) -> Result<()> {
@@ -45,158 +54,6 @@ impl Importer for NsysStats {
     }
 }
 
-/// What a table is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// Sums of durations; the section unless a column `Category` says.
-    Durations(Section),
-    /// Sums of sizes.
-    Sizes,
-    /// `cuda_gpu_trace`.
-    GpuTrace,
-    /// `cuda_api_trace`.
-    ApiTrace,
-    /// `cuda_kern_exec_trace`.
-    ExecTrace,
-    /// `nvtx_pushpop_trace`.
-    RangeTrace,
-    /// Known, but nothing is made of it.
-    Other,
-}
-
-/// The header of a table.
-#[derive(Debug)]
-pub struct Table {
-    kind: Kind,
-    /// Column names without units and spaces, in lower case, and the units.
-    columns: Vec<(String, Vec<u8>)>,
-    /// What parts its values.
-    separator: u8,
-}
-
-impl Table {
-    fn of_header(line: &[u8]) -> Option<Table> {
-        let starts: [&[u8]; 10] = [
-            b"Time (%)",
-            b"Time(%)",
-            b"\"Time",
-            b"Start (",
-            b"Start(",
-            b"\"Start",
-            b"Total (",
-            b"API Start",
-            b"PID,TID,DevId",
-            b"Name,",
-        ];
-        let separator = separator_of(line);
-        // Two of the beginnings hold a separator themselves.
-        let begin = line.iter().take(40).map(|&byte| if byte == separator { b',' } else { byte });
-        let begin: Vec<u8> = begin.collect();
-        let is_start = starts.iter().any(|start| begin.starts_with(start)) || begin.starts_with(b"NVTX Range,");
-        if !is_start || line.len() > 2000 {
-            return None;
-        }
-        let columns: Vec<(String, Vec<u8>)> = fields(line, separator).iter().map(|name| split_unit(name)).collect();
-        let has = |name: &str| columns.iter().any(|(known, _)| known == name);
-        let sums = has("totaltime") && (has("min") || has("minimum")) && (has("max") || has("maximum"));
-        let kind = if sums && (has("instances") || has("numcalls") || has("count")) {
-            Kind::Durations(match (has("numcalls"), has("range"), has("nvtxrange") || has("style")) {
-                (true, ..) => Section::Api,
-                (_, true, _) | (_, _, true) => Section::Ranges,
-                _ => Section::Gpu,
-            })
-        } else if has("total") && has("count") && has("operation") {
-            Kind::Sizes
-        } else if has("apistart") && has("kernelstart") && has("kernelname") {
-            Kind::ExecTrace
-        } else if has("start") && has("duration") && (has("grdx") || has("strm")) && has("name") {
-            Kind::GpuTrace
-        } else if has("start") && has("duration") && has("corrid") && has("name") {
-            Kind::ApiTrace
-        } else if has("start") && has("end") && has("rangeid") && has("name") {
-            Kind::RangeTrace
-        } else if (has("tavg") && has("kernelname")) || has("projectedstart") || has("nvtxinst") {
-            Kind::Other
-        } else {
-            return None;
-        };
-        Some(Table { kind, columns, separator })
-    }
-}
-
-/// `Total Time (ns)` is column `totaltime` in `ns`.
-fn split_unit(name: &[u8]) -> (String, Vec<u8>) {
-    let (name, unit) = match name.iter().position(|&byte| byte == b'(') {
-        Some(open) => (&name[..open], name[open + 1..].strip_suffix(b")").unwrap_or_default()),
-        None => (name, &b""[..]),
-    };
-    let letters = name.iter().filter(|byte| !byte.is_ascii_whitespace());
-    (letters.map(|&byte| char::from(byte.to_ascii_lowercase())).collect(), unit.to_vec())
-}
-
-/// One row.
-pub struct Row<'t> {
-    table: &'t Table,
-    cells: Vec<Vec<u8>>,
-}
-
-impl Row<'_> {
-    /// The cell of a column and the column's unit; `None` if it has no value. Some versions write `None`.
-    fn cell(&self, column: &str) -> Option<(&[u8], &[u8])> {
-        let at = self.table.columns.iter().position(|(known, _)| known == column)?;
-        let cell = self.cells.get(at)?.trim_ascii();
-        (!matches!(cell, b"" | b"None" | b"-")).then(|| (cell, &self.table.columns[at].1[..]))
-    }
-
-    /// The text in a column.
-    pub fn text(&self, column: &str) -> Option<&[u8]> {
-        self.cell(column).map(|(cell, _)| cell)
-    }
-
-    /// The whole number in a column, which may have digit groups.
-    pub fn integer(&self, column: &str) -> Option<i64> {
-        let number = units::plain_number(self.text(column)?, self.table.separator)?;
-        std::str::from_utf8(&number).ok()?.parse().ok()
-    }
-
-    /// An id.
-    pub fn id<T: TryFrom<i64>>(&self, column: &str) -> Option<T> {
-        T::try_from(self.integer(column)?).ok()
-    }
-
-    /// The time in a column; nanoseconds where the header says nothing.
-    pub fn nanoseconds(&self, column: &str) -> Option<i64> {
-        let (cell, unit) = self.cell(column)?;
-        let digits = units::plain_number(cell, self.table.separator)?;
-        let unit: &[u8] = match unit {
-            b"" | b"nsec" => b"ns",
-            b"usec" => b"us",
-            b"msec" => b"ms",
-            b"sec" => b"s",
-            unit => unit,
-        };
-        units::nanoseconds(&digits, unit)
-    }
-
-    /// The size in a column: here a megabyte is a million bytes.
-    pub fn bytes(&self, column: &str) -> Option<i64> {
-        let (cell, unit) = self.cell(column)?;
-        let scale = match unit {
-            b"" | b"byte" | b"bytes" | b"B" => 0,
-            b"KB" | b"kB" => 3,
-            b"MB" => 6,
-            b"GB" => 9,
-            _ => return None,
-        };
-        scaled(&units::plain_number(cell, self.table.separator)?, scale)
-    }
-
-    fn first_time(&self, columns: &[&str]) -> Option<u64> {
-        let found = columns.iter().find_map(|column| self.nanoseconds(column))?;
-        u64::try_from(found).ok()
-    }
-}
-
 struct Reader<'r, 's> {
     records: Records<'r>,
     found: Found,
@@ -208,6 +65,10 @@ struct Reader<'r, 's> {
 #[derive(Default)]
 struct Found {
     records: u64,
+    /// Tables as they were printed, which are text.
+    printed: bool,
+    /// Names that were cut to the width of the table.
+    cut_names: u64,
     gpu: bool,
     api: bool,
     launches: bool,
@@ -223,9 +84,14 @@ impl Reader<'_, '_> {
     fn read(&mut self, lines: &mut Lines) {
         let mut table: Option<Table> = None;
         let mut sums: Vec<(Section, DurationRows)> = Vec::new();
+        // The two lines before, blank ones apart: the title of a printed table and its header.
+        let (mut title, mut before): (Vec<u8>, Vec<u8>) = Default::default();
         loop {
             let number = lines.number + 1;
-            let Some(line) = lines.next_record() else { break };
+            // A quote is part of a name where columns are of a width.
+            let is_printed = table.as_ref().is_some_and(Table::is_printed);
+            let next = if is_printed { lines.next().map(<[u8]>::to_vec) } else { lines.next_record() };
+            let Some(line) = next else { break };
             if line.trim_ascii().is_empty() {
                 self.flush(&mut sums);
                 table = None;
@@ -237,25 +103,26 @@ impl Reader<'_, '_> {
                 self.found.skipped += 1;
                 continue;
             }
-            if let Some(new) = Table::of_header(&line) {
+            if let Some(new) = Table::of_header(&line).or_else(|| Table::of_printed(&title, &before, &line)) {
                 self.flush(&mut sums);
                 self.begin(new.kind);
+                self.found.printed |= new.is_printed();
                 table = Some(new);
                 continue;
             }
             let Some(table) = &table else {
+                title = std::mem::replace(&mut before, line);
                 lines.vouch();
                 continue;
             };
-            let cells = fields(&line, table.separator);
-            let row = Row { table, cells };
-            let taken = row.cells.len() == table.columns.len()
-                && match table.kind {
-                    Kind::Durations(section) => sum(&row, section, &mut sums),
-                    Kind::Sizes => self.size(&row),
-                    Kind::Other => true,
-                    kind => self.record(kind, &row),
-                };
+            let row = table.row(&line);
+            self.found.cut_names += u64::from(row.as_ref().is_some_and(Row::has_cut_name));
+            let taken = row.is_some_and(|row| match table.kind {
+                Kind::Durations(section) => sum(&row, section, &mut sums),
+                Kind::Sizes => self.size(&row),
+                Kind::Other => true,
+                kind => self.record(kind, &row),
+            });
             if !taken && !is_talk(&line) {
                 if self.found.not_rows == 0 {
                     self.found.first_not_row = number;
@@ -292,7 +159,8 @@ impl Reader<'_, '_> {
     }
 
     fn size(&mut self, row: &Row) -> bool {
-        let (Some(count), Some(name)) = (row.text("count").and_then(units::count), row.text("operation")) else {
+        let count = row.integer("count").or(row.integer("operations")).and_then(|count| u64::try_from(count).ok());
+        let (Some(count), Some(name)) = (count, row.text("operation").or(row.text("name"))) else {
             return false;
         };
         self.sizes.push(SizeRow {
@@ -321,7 +189,7 @@ impl Reader<'_, '_> {
 }
 
 fn sum(row: &Row, section: Section, sums: &mut Vec<(Section, DurationRows)>) -> bool {
-    let counts = ["instances", "numcalls", "count"];
+    let counts = ["instances", "numcalls", "count", "calls", "operations"];
     let calls = counts.iter().find_map(|column| units::count(&row.integer(column)?.to_string().into_bytes()));
     let names = ["name", "operation", "range", "kernelname", "nvtxrange"];
     let name = names.iter().find_map(|column| row.text(column));
@@ -335,6 +203,8 @@ fn sum(row: &Row, section: Section, sums: &mut Vec<(Section, DurationRows)>) -> 
     let section = match row.text("category") {
         Some(b"CUDA_API") => Section::Api,
         Some(_) => Section::Gpu,
+        // Sums of calls of the operating system have the same columns as those of CUDA's.
+        None if section == Section::Api && !is_of_cuda(name) => Section::HostCalls,
         None => section,
     };
     let at = sums.iter().position(|(known, _)| *known == section).unwrap_or_else(|| {
@@ -342,14 +212,30 @@ fn sum(row: &Row, section: Section, sums: &mut Vec<(Section, DurationRows)>) -> 
         sums.len() - 1
     });
     let name = readable(name).into_owned();
-    sums[at].1.add(DurationRow { name, calls, total_ns, min_ns, max_ns, mean_ns: None });
+    sums[at].1.add(DurationRow { name, calls, total_ns, extremes_ns: Some((min_ns, max_ns)), mean_ns: None });
     true
+}
+
+/// Whether a function is of the CUDA runtime or driver: `cudaMalloc`, `cuMemAlloc`.
+fn is_of_cuda(name: &[u8]) -> bool {
+    let behind = name.strip_prefix(b"cu").and_then(<[u8]>::first);
+    name.starts_with(b"cuda") || behind.is_some_and(u8::is_ascii_uppercase)
 }
 
 /// What `nsys stats` says between its tables.
 fn is_talk(line: &[u8]) -> bool {
-    let starts: [&[u8]; 6] = [b"Processing [", b"Generating ", b"NOTICE:", b"Using ", b"Exporting ", b"WARNING:"];
-    starts.iter().any(|start| line.starts_with(start)) || line.starts_with(b" ** ")
+    let starts: [&[u8]; 8] = [
+        b"Processing [",
+        b"Generating ",
+        b"NOTICE:",
+        b"Using ",
+        b"Exporting ",
+        b"WARNING:",
+        b"Generated:",
+        b" ** ",
+    ];
+    let is_step = line.starts_with(b"[") && line.windows(12).any(|words| words == b"] Executing ");
+    is_step || starts.iter().any(|start| line.starts_with(start))
 }
 
 impl Found {
@@ -373,7 +259,8 @@ impl Found {
             (true, false) => "trace",
             _ => "summary",
         };
-        sink.origin = format!("{what} by nsys stats (CSV)");
+        let form = if self.printed { "text" } else { "CSV" };
+        sink.origin = format!("{what} by nsys stats ({form})");
         if self.records > 0 {
             let missing = match (self.gpu, self.api || self.launches) {
                 (true, false) => "it lists GPU work alone, so no API call is known",
@@ -399,19 +286,18 @@ impl Found {
                 format!("{shown}: some devices have no number: they are taken for device 0"),
             );
         }
-        if self.other > 0 {
-            let other = self.other;
-            sink.note("left-out", format!("{shown}: {other} tables of other kinds are not read"));
-        }
-        if self.not_rows > 0 {
-            let (count, first) = (self.not_rows, self.first_not_row);
+        if self.cut_names > 0 {
+            let cut = counted(self.cut_names, "name");
             sink.note(
-                "left-out",
-                format!(
-                    "{shown}: {count} lines among the rows are not rows and are left out; the first is line {first}"
-                ),
+                "names-cut",
+                format!("{shown}: nsys stats cut {cut} to the width of its table; what begins alike is one row"),
             );
         }
+        if self.other > 0 {
+            let other = items(self.other, "table of another kind is", "tables of other kinds are");
+            sink.note("left-out", format!("{shown}: {other} not read"));
+        }
+        note_not_rows(path, self.not_rows, self.first_not_row, sink);
         Ok(())
     }
 }

@@ -10,6 +10,7 @@ mod api;
 mod catalogue;
 mod directives;
 mod markers;
+mod own;
 mod records;
 mod target;
 
@@ -58,6 +59,7 @@ impl Importer for Nvprof {
             }
             Ok(version)
         })?;
+        own::restore_times(&database.connection, sink);
         sink.origin = format!("nvprof database, {version}");
         Ok(())
     }

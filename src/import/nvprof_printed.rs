@@ -6,10 +6,11 @@ mod trace;
 
 use self::table::{Kind, Row, Table};
 use self::trace::Traces;
-use super::lines::{Lines, with_lines};
+use super::lines::{Lines, note_not_rows, with_lines};
 use super::units;
 use super::{Head, Importer};
 use crate::error::{Error, Result};
+use crate::numbers::items;
 use crate::trace::names::readable;
 use crate::trace::sink::{Need, Sink};
 use crate::trace::summaries::{Content, DurationRow, DurationRows, Section, SizeRow, Summary};
@@ -277,7 +278,8 @@ impl<'r, 's> Reader<'r, 's> {
                 self.sums.len() - 1
             }
         };
-        self.sums[at].1.add(DurationRow { name, calls, total_ns, min_ns, max_ns, mean_ns: time("Avg") });
+        let extremes_ns = Some((min_ns, max_ns));
+        self.sums[at].1.add(DurationRow { name, calls, total_ns, extremes_ns, mean_ns: time("Avg") });
         true
     }
 
@@ -348,7 +350,7 @@ impl Found {
             _ => "summary",
         };
         sink.origin = format!("{what} printed by nvprof ({form})");
-        let path = path.display();
+        let shown = path.display();
         if records > 0 {
             let missing = match (self.gpu_rows, self.api_rows) {
                 (0, _) => "it lists API calls alone, so nothing of the GPU is known",
@@ -363,29 +365,27 @@ impl Found {
             };
             sink.note(
                 "printed-trace",
-                format!("{path}: a trace as nvprof printed it: {rounded}, counted from its first record or its program's start; {missing}"),
+                format!("{shown}: a trace as nvprof printed it: {rounded}, counted from its first record or its program's start; {missing}"),
             );
         }
         if self.summary {
             sink.note(
                 "summary-only",
-                format!("{path}: holds sums that nvprof printed, no records behind them: they are shown as they are, and no listing, view or filter knows them"),
+                format!("{shown}: holds sums that nvprof printed, no records behind them: they are shown as they are, and no listing, view or filter knows them"),
             );
         }
         if self.devices_cut {
             sink.note(
                 "device-ids-lost",
                 format!(
-                    "{path}: nvprof cut names of devices off before their number: they are all taken for device 0"
+                    "{shown}: nvprof cut names of devices off before their number: they are all taken for device 0"
                 ),
             );
         }
         if self.invalid > 0 {
-            let invalid = self.invalid;
-            sink.note(
-                "invalid-timestamps",
-                format!("{path}: nvprof left out {invalid} records with invalid timestamps"),
-            );
+            let invalid =
+                items(self.invalid, "record with an invalid timestamp", "records with invalid timestamps");
+            sink.note("invalid-timestamps", format!("{shown}: nvprof left out {invalid}"));
         }
         let left_out = [
             (self.counters, "counters of kernels"),
@@ -395,17 +395,9 @@ impl Found {
         ];
         let left_out: Vec<&str> = left_out.iter().filter(|(is, _)| *is).map(|(_, what)| *what).collect();
         if !left_out.is_empty() {
-            sink.note("left-out", format!("{path}: {} are not read", left_out.join(", ")));
+            sink.note("left-out", format!("{shown}: {} are not read", left_out.join(", ")));
         }
-        if self.not_rows > 0 {
-            let (count, first) = (self.not_rows, self.first_not_row);
-            sink.note(
-                "left-out",
-                format!(
-                    "{path}: {count} lines among the rows are not rows and are left out; the first is line {first}"
-                ),
-            );
-        }
+        note_not_rows(path, self.not_rows, self.first_not_row, sink);
         Ok(())
     }
 

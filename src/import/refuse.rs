@@ -206,7 +206,6 @@ mod tests {
                 "--format csv",
             ),
             ("a.txt", b"CUDA API Statistics (nanoseconds)\n\nTime(%)  Total Time\n", "nsys stats", ".sqlite"),
-            ("a.csv", b"\"Name\",\"Calls\",\"TotalDurationNs\",\"AverageNs\",\"Percentage\"\n", "rocprof", ".json"),
         ];
         for (name, bytes, says, remedy) in files {
             let message = refused(name, bytes).unwrap_or_else(|| panic!("{name} ({says}) is not refused"));

@@ -2,77 +2,17 @@
 //! values may be of any type: columns are asked for by name, values are read leniently, and what cannot be read is
 //! counted instead of ending the import.
 
+mod tables;
+
+pub use tables::Tables;
+
 use super::sqlite;
-use crate::error::Result;
+use crate::numbers::items;
 use crate::trace::sink::Sink;
 use hashbrown::HashMap;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, Statement};
 use std::path::Path;
-
-/// The tables of a database.
-pub struct Tables {
-    names: Vec<String>,
-    /// No table has more rows than this. Pages of a damaged database may refer to each other so that SQLite would
-    /// read for ever.
-    most_rows: u64,
-}
-
-impl Tables {
-    /// Reads the catalogue.
-    pub fn read(db: &Connection, path: &Path, sink: &mut Sink) -> Result<Tables> {
-        let size = |what: &str| db.query_row(&format!("PRAGMA {what}"), [], |row| row.get::<_, i64>(0));
-        // A row takes at least 4 bytes of a page.
-        let most_rows = match (size("page_count"), size("page_size")) {
-            (Ok(pages), Ok(bytes)) => pages.saturating_mul(bytes).max(0) as u64 / 4,
-            _ => u64::MAX,
-        };
-        note_views(db, path, sink);
-        let (names, failure) = sqlite::tables(db);
-        match failure {
-            Some(e) if names.is_empty() => Err(sqlite::failed(path, "reading the list of tables", &e)),
-            Some(e) => {
-                let (path, tables) = (path.display(), names.len());
-                sink.note("unreadable-rows", format!("{path}: {tables} tables are found and then no more: {e}"));
-                Ok(Tables { names, most_rows })
-            }
-            None => Ok(Tables { names, most_rows }),
-        }
-    }
-
-    /// Names of all tables.
-    pub fn names(&self) -> &[String] {
-        &self.names
-    }
-
-    /// No table has more rows than this.
-    pub fn most_rows(&self) -> u64 {
-        self.most_rows
-    }
-
-    /// Whether there is a table of this name; SQLite does not tell upper from lower case here.
-    pub fn has(&self, table: &str) -> bool {
-        self.names.iter().any(|name| name.eq_ignore_ascii_case(table))
-    }
-}
-
-/// Views named at most in one note.
-const NAMED_VIEWS: usize = 10;
-
-/// Notes views, which may stand where a reader looks for a table and are not read.
-fn note_views(db: &Connection, path: &Path, sink: &mut Sink) {
-    let views = sqlite::views(db);
-    if views.is_empty() {
-        return;
-    }
-    let more = if views.len() > NAMED_VIEWS { ", …" } else { "" };
-    let named = views[..views.len().min(NAMED_VIEWS)].join(", ");
-    let path = path.display();
-    sink.note(
-        "left-out",
-        format!("{path}: only tables are read, and these are views: {named}{more}; make tables of them with `CREATE TABLE … AS SELECT * FROM …`"),
-    );
-}
 
 /// A column of a [`Scan`]'s rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,10 +24,11 @@ pub const ABSENT: Col = Col(usize::MAX);
 /// One table about to be read.
 pub struct Scan<'db> {
     db: &'db Connection,
-    table: &'static str,
+    table: String,
     columns: Vec<String>,
     selected: Vec<String>,
     condition: String,
+    distinct: bool,
     most_rows: u64,
     failure: Option<String>,
 }
@@ -95,14 +36,21 @@ pub struct Scan<'db> {
 impl<'db> Scan<'db> {
     /// Prepares to read `table`; `None` if the database has no such table.
     pub fn new(db: &'db Connection, tables: &Tables, table: &'static str) -> Option<Scan<'db>> {
-        if !tables.has(table) {
-            return None;
-        }
+        let table = tables.find(table)?.to_owned();
         // A table whose definition cannot be read is reported by `run`, like one whose rows cannot.
-        let (columns, failure) = sqlite::columns(db, table);
+        let (columns, failure) = sqlite::columns(db, &table);
         let failure = failure.map(|e| e.to_string());
-        let most_rows = tables.most_rows;
-        Some(Scan { db, table, columns, selected: Vec::new(), condition: String::new(), most_rows, failure })
+        let most_rows = tables.most_rows();
+        Some(Scan {
+            db,
+            table,
+            columns,
+            selected: Vec::new(),
+            condition: String::new(),
+            distinct: false,
+            most_rows,
+            failure,
+        })
     }
 
     /// The column called `name`, or [`ABSENT`].
@@ -128,6 +76,11 @@ impl<'db> Scan<'db> {
         }
     }
 
+    /// Reads rows that are alike in what is selected only once.
+    pub fn distinct(&mut self) {
+        self.distinct = true;
+    }
+
     /// Calls `each` with every row; it returns whether it could use the row.
     pub fn run(self, mut each: impl FnMut(&Fields) -> bool) -> Tally {
         // Compiled once, and not for every table.
@@ -135,7 +88,7 @@ impl<'db> Scan<'db> {
     }
 
     fn read_all(mut self, each: &mut dyn FnMut(&Fields) -> bool) -> Tally {
-        let mut tally = Tally { table: self.table, ..Default::default() };
+        let mut tally = Tally { table: self.table.clone(), ..Default::default() };
         if self.failure.is_none() {
             self.failure = self.read(&mut tally, each).err().map(|e| e.to_string());
             if tally.rows > self.most_rows {
@@ -151,8 +104,10 @@ impl<'db> Scan<'db> {
 
     fn read(&self, tally: &mut Tally, each: &mut dyn FnMut(&Fields) -> bool) -> rusqlite::Result<()> {
         let quoted: Vec<String> = self.selected.iter().map(|c| format!("\"{}\"", c.replace('"', "\"\""))).collect();
+        let distinct = if self.distinct { "DISTINCT " } else { "" };
         let list = if quoted.is_empty() { "NULL".to_owned() } else { quoted.join(", ") };
-        let mut statement = self.db.prepare(&format!("SELECT {list} FROM \"{}\"{}", self.table, self.condition))?;
+        let mut statement =
+            self.db.prepare(&format!("SELECT {distinct}{list} FROM \"{}\"{}", self.table, self.condition))?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             if !each(&Fields(row)) {
@@ -178,7 +133,7 @@ impl<'db> Scan<'db> {
 #[derive(Debug, Default)]
 #[must_use = "a table that could not be read must be noted"]
 pub struct Tally {
-    table: &'static str,
+    table: String,
     /// Rows read, usable or not.
     pub rows: u64,
     unusable: u64,
@@ -200,10 +155,10 @@ impl Tally {
         }
         if unusable > 0 {
             let first = self.first_rowid.map_or(String::new(), |id| format!(", the first has rowid {id}"));
-            let rows_are = if unusable == 1 { "row has" } else { "rows have" };
+            let rows = items(unusable, "row has", "rows have");
             sink.note(
                 "unusable-rows",
-                format!("{path}: {unusable} {rows_are} no usable time or id in table {table}{first}; left out"),
+                format!("{path}: {rows} no usable time or id in table {table}{first}; left out"),
             );
         }
     }
@@ -289,7 +244,7 @@ impl<'db> Strings<'db> {
             missing: 0,
             first_missing: None,
         };
-        let mut tally = Tally { table, ..Default::default() };
+        let mut tally = Tally { table: table.to_owned(), ..Default::default() };
         if is_rowid(db, table, key) {
             match db.prepare(&format!("SELECT value FROM \"{table}\" WHERE \"{key}\" = ?1")) {
                 Ok(statement) => strings.lookup = Some(statement),
@@ -365,12 +320,11 @@ impl<'db> Strings<'db> {
     /// Notes ids that had no string.
     pub fn note(&self, sink: &mut Sink, path: &Path) {
         if let Some(first) = self.first_missing {
-            let (path, missing) = (path.display(), self.missing);
+            let path = path.display();
+            let ids = items(self.missing, "id of a name has", "ids of names have");
             sink.note(
                 "missing-names",
-                format!(
-                    "{path}: {missing} ids of names have no string, the first is {first}; those names are empty"
-                ),
+                format!("{path}: {ids} no string, the first is {first}; such a name is empty"),
             );
         }
     }

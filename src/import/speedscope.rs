@@ -13,6 +13,7 @@ use super::kineto::number::scaled;
 use super::kineto::{sniff, unpack};
 use super::{Head, Importer};
 use crate::error::{Error, Result};
+use crate::numbers::{counted, items};
 use crate::trace::names::readable;
 use crate::trace::sink::{Need, ProcessInfo, Sink};
 use crate::trace::summaries::{Content, Summary, Weight};
@@ -250,12 +251,10 @@ impl Document {
                 let closed = profile.evented.finish(profile.unit, profile.end, &mut begun, &mut target);
                 missing += closed.unusable;
                 if closed.left_open > 0 {
-                    let open = closed.left_open;
+                    let open = counted(closed.left_open, "range");
                     sink.note(
                         "left-open",
-                        format!(
-                            "{shown}: {open} ranges of \"{name}\" had not ended: they end where the profile does"
-                        ),
+                        format!("{shown}: {open} of \"{name}\" had not ended: the end of the profile is taken for the end"),
                     );
                 }
                 continue;
@@ -274,19 +273,32 @@ impl Document {
         if missing > 0 {
             sink.note(
                 "left-out",
-                format!("{shown}: {missing} samples or events name no frame or have no number and are left out"),
+                format!(
+                    "{shown}: {} left out",
+                    items(
+                        missing,
+                        "sample or event names no frame or has no number and is",
+                        "samples or events name no frame or have no number and are"
+                    )
+                ),
             );
         }
         if sampled > 0 {
             sink.note(
                 "samples-only",
-                format!("{shown}: holds sampled call stacks of the CPU alone, {sampled} profiles: no times of single calls and nothing of a GPU"),
+                format!(
+                    "{shown}: holds sampled call stacks of the CPU alone, {}: no times of single calls and nothing of a GPU",
+                    counted(sampled, "profile")
+                ),
             );
         }
         if evented > 0 {
             sink.note(
                 "no-gpu-records",
-                format!("{shown}: holds ranges of the CPU alone, {evented} profiles: nothing of a GPU"),
+                format!(
+                    "{shown}: holds ranges of the CPU alone, {}: nothing of a GPU",
+                    counted(evented, "profile")
+                ),
             );
         }
         let by = String::from_utf8_lossy(&exporter).into_owned();

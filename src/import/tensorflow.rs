@@ -14,6 +14,7 @@ use super::kineto::text::unescape;
 use super::kineto::{codes, notes, sniff, unpack};
 use super::{Head, Importer};
 use crate::error::Result;
+use crate::numbers::items;
 use crate::trace::sink::{Need, ProcessInfo, ProcessIx, Sink, valid_duration};
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
@@ -301,10 +302,28 @@ impl Found {
         let sizes = if copies > 0 { ", sizes of copies" } else { "" };
         sink.note(
             "operators-for-kernels",
-            format!("{path}: a TensorFlow timeline has no names of kernels{sizes}, devices or API calls: its {gpu} records of GPU streams are called by the operator they belong to; its {host} records of operators on the CPU are ranges"),
+            format!(
+                "{path}: a TensorFlow timeline has no names of kernels{sizes}, devices or API calls: {}, {}",
+                items(
+                    gpu,
+                    "record of a GPU stream has the name of its operator",
+                    "records of GPU streams have the names of their operators"
+                ),
+                items(
+                    host,
+                    "record of an operator on the CPU is a range",
+                    "records of operators on the CPU are ranges"
+                ),
+            ),
         );
         if unknown > 0 {
-            sink.note("left-out", format!("{path}: {unknown} events of lanes without a name are left out"));
+            sink.note(
+                "left-out",
+                format!(
+                    "{path}: {} left out",
+                    items(unknown, "event of a lane without a name is", "events of lanes without a name are")
+                ),
+            );
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What a reader saw and made no row of, counted by what the file calls it, so that one note says all of it.
 
+use crate::numbers::grouped;
 use crate::trace::sink::Sink;
 use std::path::Path;
 
@@ -106,19 +107,6 @@ fn shown(name: &[u8]) -> String {
     let cut = &name[..name.len().min(NAME_BYTES)];
     let text: String = String::from_utf8_lossy(cut).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     if name.len() > NAME_BYTES { format!("{text}...") } else { text }
-}
-
-/// A number with a comma between thousands.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]

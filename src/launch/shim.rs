@@ -5,7 +5,6 @@
 //! path will not do, are unpacked into a folder for which all that holds.
 
 use crate::error::{Error, Result};
-use flate2::read::ZlibDecoder;
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -16,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// The library's name in every place where one looks for it.
 pub const FILE_NAME: &str = "libgpuprof.so";
 
-/// The library that `build.rs` built in, as a zlib stream.
+/// The library that `build.rs` had built in.
 #[cfg(gpuprof_embedded_shim)]
 static EMBEDDED: Option<&[u8]> = Some(include_bytes!(env!("GPUPROF_EMBEDDED_SHIM")));
 #[cfg(not(gpuprof_embedded_shim))]
@@ -62,13 +61,8 @@ pub fn locate(places: &Places) -> Result<PathBuf> {
         check_library(&whole).map_err(|why| named_badly(path, &why))?;
         return fit(&whole, places);
     }
-    if let Some(packed) = EMBEDDED {
-        let mut library = Vec::new();
-        let inflated = ZlibDecoder::new(packed).read_to_end(&mut library);
-        inflated.map_err(|e| {
-            Error::new(format!("the collector inside this program is damaged: {e}")).remedy("install gpuprof again")
-        })?;
-        return unpack(&library, places);
+    if let Some(library) = EMBEDDED {
+        return unpack(library, places);
     }
     match beside(places.program.as_deref()) {
         Some(path) => fit(&path, places),

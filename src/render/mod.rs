@@ -1,7 +1,7 @@
 //! Text for people and machines from typed tables.
 
+pub mod digits;
 pub mod document;
-pub mod numbers;
 pub mod people;
 pub mod table;
 pub mod terminal;

@@ -1,6 +1,7 @@
 //! Text for people: lines that fit the terminal, and plain ASCII where the locale has nothing else.
 
 use super::terminal::terminal_width;
+use crate::demangle::short_name;
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
@@ -20,6 +21,11 @@ impl People {
         People { width: if is_terminal && !wide { terminal_width() } else { None }, ascii: ascii_only() }
     }
 
+    /// The characters that the locale has, in lines of any length.
+    pub fn uncut() -> People {
+        People { width: None, ascii: ascii_only() }
+    }
+
     /// Whether text is written as it is.
     pub fn is_plain(self) -> bool {
         self == People::default()
@@ -32,10 +38,27 @@ impl People {
 
     fn line<'t>(self, line: &'t str) -> Cow<'t, str> {
         let line = if self.ascii { to_ascii(line) } else { Cow::Borrowed(line) };
-        let Some(width) = self.width.filter(|&width| line.chars().count() > width) else { return line };
+        let too_long = |line: &str, width: usize| line.chars().count() > width;
+        let Some(width) = self.width.filter(|&width| too_long(&line, width)) else { return line };
+        let line = with_short_name(&line);
+        if !too_long(&line, width) {
+            return Cow::Owned(line);
+        }
         let ellipsis = if self.ascii { "..." } else { "…" };
         let kept = line.chars().take(width.saturating_sub(ellipsis.chars().count()));
         Cow::Owned(kept.chain(ellipsis.chars()).collect())
+    }
+}
+
+/// The line with the function's name that it ends in shortened, if it ends in one: what tells names apart is not cut off.
+fn with_short_name(line: &str) -> String {
+    let (before, name) = line.split_at(line.rfind("  ").map_or(0, |gap| gap + 2));
+    // Sentences have parentheses too; before those of a function stand a result of one word and the name.
+    let head = name.split(['(', '<']).next().unwrap_or(name);
+    let is_function = head.len() < name.len() && head.matches(' ').count() <= 1 && !head.ends_with(' ');
+    match short_name(name) {
+        Cow::Owned(short) if is_function => [before, &*short].concat(),
+        _ => line.to_owned(),
     }
 }
 
@@ -59,7 +82,8 @@ pub fn text(text: &str) -> Cow<'_, str> {
     if ascii_only() { to_ascii(text) } else { Cow::Borrowed(text) }
 }
 
-fn to_ascii(text: &str) -> Cow<'_, str> {
+/// The same text, as near to it as plain ASCII comes.
+pub fn to_ascii(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
     }
@@ -73,6 +97,10 @@ fn to_ascii(text: &str) -> Cow<'_, str> {
             '→' => out.push_str("->"),
             '·' => out.push('.'),
             '│' => out.push('|'),
+            '█' => out.push('#'),
+            '░' => out.push('.'),
+            '↑' => out.push('^'),
+            '↓' => out.push('v'),
             c if c.is_ascii() => out.push(c),
             _ => out.push('?'),
         }
@@ -129,6 +157,19 @@ mod tests {
         let narrow = People { width: Some(6), ascii: false };
         assert_eq!(written(narrow, &["abcd", "efgh\nabcdef\n", "grün grün"]), "abcde…\nabcdef\ngrün …");
         assert_eq!(written(People::default(), &["abcdefgh\n"]), "abcdefgh\n");
+    }
+
+    #[test]
+    fn a_name_that_is_too_long_begins_with_what_tells_it_apart() {
+        let narrow = People { width: Some(40), ascii: false };
+        let row =
+            "  70.13%  1.2s  void at::native::copy<(int)4, at::native::Add<float>>(int, at::native::Add<float>)\n";
+        assert_eq!(written(narrow, &[row]), "  70.13%  1.2s  copy<4, Add<float>>\n");
+        let narrow = People { width: Some(24), ascii: false };
+        assert_eq!(written(narrow, &[row]), "  70.13%  1.2s  copy<4,…\n");
+        let sentence = "Times are those of the host (not of the GPU) and are not comparable\n";
+        assert_eq!(written(narrow, &[sentence]), "Times are those of the …\n");
+        assert_eq!(written(People::default(), &[row]), row);
     }
 
     #[test]

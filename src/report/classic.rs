@@ -18,6 +18,7 @@ use crate::analysis::totals::{Place, Split};
 use crate::analysis::uvm::UvmProfile;
 use crate::analysis::{listing, markers};
 use crate::error::{Error, Result};
+use crate::numbers::items;
 use crate::trace::select::Filter;
 use crate::trace::sink::{Need, Note};
 use std::io::Write;
@@ -359,7 +360,8 @@ fn invalid_records(count: u64) -> Note {
     Note {
         code: INVALID_RECORDS,
         text: format!(
-            "{count} records of GPU work that took 0 ns are left out, as nvprof left them out; --demangling on shows them"
+            "{} left out, as nvprof left such out; --demangling on shows everything",
+            items(count, "record of GPU work that took 0 ns is", "records of GPU work that took 0 ns are")
         ),
     }
 }

@@ -134,16 +134,20 @@ pub fn tables(labels: &Labels, filter: &Filter, request: &Request) -> Result<Vec
 
 fn durations(rows: &[DurationRow]) -> Summary {
     let signed = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
-    let rows = rows.iter().map(|row| SummaryRow {
-        printed_mean_ns: row.mean_ns,
-        name: row.name.clone(),
-        stats: Stats {
-            count: row.calls,
-            total_ns: row.total_ns.into(),
-            min_ns: signed(row.min_ns),
-            max_ns: signed(row.max_ns),
-            ..Stats::default()
-        },
+    let rows = rows.iter().map(|row| {
+        let (min_ns, max_ns) = row.extremes_ns.unwrap_or_default();
+        SummaryRow {
+            printed_mean_ns: row.mean_ns,
+            has_extremes: row.extremes_ns.is_some(),
+            name: row.name.clone(),
+            stats: Stats {
+                count: row.calls,
+                total_ns: row.total_ns.into(),
+                min_ns: signed(min_ns),
+                max_ns: signed(max_ns),
+                ..Stats::default()
+            },
+        }
     });
     let mut summary = Summary { rows: rows.collect(), invalid: 0 };
     summary.sort();
@@ -193,6 +197,7 @@ fn duration_table(section: Section, rows: &[DurationRow], maker: &str, order: &O
         Section::OpenaccExclusive | Section::OpenaccInclusive => "OpenACC regions, summed by another tool",
         Section::Openmp => "OpenMP regions, summed by another tool",
         Section::Ranges => "Ranges, summed by another tool",
+        Section::HostCalls => "OS runtime and MPI calls, summed by another tool",
     };
     let mut headings =
         ["Time (%)", "Total Time (ns)", "Calls", "Avg (ns)", "Min (ns)", "Max (ns)"].map(number).to_vec();
@@ -200,14 +205,14 @@ fn duration_table(section: Section, rows: &[DurationRow], maker: &str, order: &O
     let mut table = Table::new(section.table_name(), title, headings);
     let summary = durations(rows);
     let total = summary.total_ns();
-    for SummaryRow { name, stats, printed_mean_ns } in order.apply(&summary) {
+    for SummaryRow { name, stats, printed_mean_ns, has_extremes } in order.apply(&summary) {
         table.rows.push(vec![
             share(stats.total_ns, total),
             Cell::int(stats.total_ns),
             Cell::int(stats.count),
             Cell::Fixed(printed_mean_ns.map_or_else(|| stats.mean_ns(), |ns| ns as f64), 1),
-            Cell::int(stats.min_ns),
-            Cell::int(stats.max_ns),
+            Cell::opt(has_extremes.then_some(stats.min_ns)),
+            Cell::opt(has_extremes.then_some(stats.max_ns)),
             Cell::Text(name),
             maker.into(),
         ]);

@@ -1,5 +1,6 @@
 //! Which call launched which GPU work, and where GPUs had nothing to do.
 
+use super::Timeline;
 use super::column::Column;
 use super::model::{Kept, Model, Shown};
 use super::rows::Kind;
@@ -115,4 +116,31 @@ pub(super) fn longest_kernels(model: &Model, tree: &Tree) -> Vec<(usize, u64)> {
     let compute: Vec<usize> = (0..tree.rows.len()).filter(|&row| tree.rows[row].kind == Kind::Compute).collect();
     let place = |record: u32| compute.iter().find_map(|&row| Some((row, tree.rows[row].position(record)?)));
     longest.into_sorted_vec().into_iter().filter_map(|Reverse((_, Reverse(record)))| place(record)).collect()
+}
+
+/// How many names of kernels have a colour of their own: of those that took longest together, and of the longest single ones.
+const OWN_COLOURS: usize = 10;
+
+/// Names of the kernels that took longest, all of a name together, and then of the longest single ones, each once.
+pub(super) fn longest_names(timeline: &Timeline) -> Vec<u32> {
+    let gpu = timeline.model.store(Kept::Gpu);
+    let table = gpu.field("table");
+    let mut totals: BTreeMap<u32, u64> = BTreeMap::new();
+    for i in (0..gpu.len()).filter(|&i| table.get(i) == Some(KERNELS)) {
+        *totals.entry(gpu.name.id(i, 0)).or_default() += gpu.duration_ns.get(i).unwrap_or(0);
+    }
+    let mut totals: Vec<(u32, u64)> = totals.into_iter().collect();
+    totals.sort_by_key(|&(_, total_ns)| Reverse(total_ns));
+    let mut names: Vec<u32> = totals.into_iter().take(OWN_COLOURS).map(|(name, _)| name).collect();
+    let name_of =
+        |&(row, place): &(usize, u64)| gpu.name.id(timeline.rows[row].members[place as usize] as usize, 0);
+    let mut longest: Vec<u32> = Vec::new();
+    for name in timeline.longest.iter().map(name_of) {
+        if longest.len() < OWN_COLOURS && !longest.contains(&name) {
+            longest.push(name);
+        }
+    }
+    longest.retain(|name| !names.contains(name));
+    names.append(&mut longest);
+    names
 }

@@ -2,6 +2,7 @@
 
 use super::Timeline;
 use super::levels::{BIN_FACTOR, BINS_PER_TILE};
+use super::links;
 use super::records;
 use super::rows::{Quantity, RECORDS_PER_TILE, Row};
 use crate::error::{Error, Result};
@@ -27,6 +28,10 @@ struct Meta<'a> {
     bins_per_tile: u64,
     records_per_tile: usize,
     names: &'a [Box<str>],
+    /// By id of the name.
+    shorts: &'a BTreeMap<u32, Box<str>>,
+    /// Ids of the names of kernels that must not share a colour, the longest first.
+    longest_kernels: Vec<u32>,
     shapes: Value,
     rows: Vec<Value>,
     gaps: Vec<Value>,
@@ -72,6 +77,8 @@ impl Timeline {
             bins_per_tile: BINS_PER_TILE,
             records_per_tile: RECORDS_PER_TILE,
             names: self.model.names.all(),
+            shorts: self.model.names.shorts(),
+            longest_kernels: links::longest_names(self),
             shapes: self.model.shapes.json(),
             rows: self.rows.iter().enumerate().map(|(id, row)| self.row_json(id, row)).collect(),
             gaps: self

@@ -36,6 +36,7 @@ use crate::analysis::labels::Labels;
 use crate::analysis::partial;
 use crate::analysis::system;
 use crate::error::{Error, Result};
+use crate::numbers::counted;
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
 use crate::trace::sink::Need;
@@ -82,6 +83,7 @@ pub fn need() -> Need {
         &tables::MEMSET,
         &tables::GRAPH,
         &tables::API,
+        &tables::HOST_CALL,
         &tables::RANGE,
         &tables::OPENACC,
         &tables::OPENMP,
@@ -123,10 +125,11 @@ impl Timeline {
         notes.extend(partial::notes(frames, filter, &Need::totals(&[]))?);
         let mut notes: Vec<String> = notes.into_iter().map(|note| note.text).collect();
         if model.undrawn > 0 {
+            let (have, they) = if model.undrawn == 1 { ("has", "it is") } else { ("have", "they are") };
             notes.push(format!(
-                "{} records have impossible times (CUPTI ran out of device buffer space, or the work never \
-                 completed); they are not drawn",
-                model.undrawn
+                "{} {have} impossible times (CUPTI ran out of device buffer space, or the work never completed); {they} \
+                 not drawn",
+                counted(model.undrawn, "record")
             ));
         }
         Ok(Timeline {
@@ -198,7 +201,8 @@ fn origin(frames: &Frames) -> String {
 
 fn nothing_text(frames: &Frames, filter: &Filter, undrawn: u64) -> String {
     let why = match filter.is_everything() {
-        _ if undrawn > 0 => format!("all of its {undrawn} records have impossible times"),
+        _ if undrawn == 1 => "its only record has impossible times".to_owned(),
+        _ if undrawn > 0 => format!("all of its {} have impossible times", counted(undrawn, "record")),
         true if frames.rows(&tables::SAMPLE) > 0 => {
             "there are system samples and nothing beside which to draw them; see report --view system".to_owned()
         }

@@ -19,7 +19,7 @@ const LONGEST_NS: u64 = (1 << 53) - 1;
 pub enum Kept {
     /// Kernels, copies, fills and whole graphs.
     Gpu,
-    /// Calls of the runtime and the driver API.
+    /// Calls of the runtime and the driver API, of the operating system and of MPI.
     Api,
     /// Ranges and marks of the program.
     Range,
@@ -193,6 +193,8 @@ const DIRECTIVE: &[Take] = &[
 
 /// Tables of GPU work, by the number that field `table` of their records has.
 pub static GPU_TABLES: [&TableSpec; 4] = [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH];
+/// Tables of calls; field `domain` says whose a call is.
+static CALL_TABLES: [&TableSpec; 2] = [&tables::API, &tables::HOST_CALL];
 /// Tables of directives, by the number that field `table` of their records has.
 pub static DIRECTIVE_TABLES: [&TableSpec; 2] = [&tables::OPENACC, &tables::OPENMP];
 
@@ -219,7 +221,7 @@ impl Model {
         without_reopened(&mut ranges);
         let mut raws = [
             several(&GPU_TABLES, GPU)?,
-            read(&tables::API, API, Ends::Duration)?,
+            several(&CALL_TABLES, API)?,
             ranges,
             several(&DIRECTIVE_TABLES, DIRECTIVE)?,
             read(&tables::OVERHEAD, OVERHEAD, Ends::Duration)?,

@@ -1,24 +1,33 @@
 //! Texts and launch shapes of a page, each once.
 
 use super::column::Column;
-use crate::analysis::cpu_stacks::{HostFrame, function_name};
+use crate::analysis::cpu_stacks::{HostFrame, PYTHON, function_name};
 use crate::analysis::labels::Labels;
+use crate::demangle::short_name;
 use hashbrown::hash_table::Entry;
 use hashbrown::{HashMap, HashTable};
 use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::hash::BuildHasher;
 use trace_format::tables::ShapeRow;
 
 /// Texts by id, as they are shown. Id 0 is none.
 pub struct PageNames {
     texts: Vec<Box<str>>,
+    shorts: BTreeMap<u32, Box<str>>,
     index: HashTable<u32>,
     hasher: foldhash::fast::FixedState,
 }
 
 impl Default for PageNames {
     fn default() -> Self {
-        PageNames { texts: vec!["".into()], index: HashTable::new(), hasher: Default::default() }
+        PageNames {
+            texts: vec!["".into()],
+            shorts: BTreeMap::new(),
+            index: HashTable::new(),
+            hasher: Default::default(),
+        }
     }
 }
 
@@ -43,6 +52,15 @@ impl PageNames {
         }
     }
 
+    /// The id of a function's name, which pages shorten where there is little room.
+    pub(super) fn function(&mut self, text: &str) -> u32 {
+        let id = self.intern(text);
+        if let Cow::Owned(short) = short_name(text) {
+            self.shorts.insert(id, short.into());
+        }
+        id
+    }
+
     /// The text with this id.
     pub fn get(&self, id: u32) -> &str {
         self.texts.get(id as usize).map_or("", |text| text)
@@ -51,6 +69,11 @@ impl PageNames {
     /// All texts by id.
     pub fn all(&self) -> &[Box<str>] {
         &self.texts
+    }
+
+    /// The short forms of texts that have one, by id.
+    pub fn shorts(&self) -> &BTreeMap<u32, Box<str>> {
+        &self.shorts
     }
 }
 
@@ -171,7 +194,7 @@ impl<'a> Naming<'a> {
 
     /// The name of the kernel of a launch shape.
     pub(super) fn kernel(&mut self, shape: u32) -> u32 {
-        self.kernels.get(shape, || self.names.intern(self.labels.kernel(shape)))
+        self.kernels.get(shape, || self.names.function(self.labels.kernel(shape)))
     }
 
     /// Launch shapes as the page lists them; `None`: there are too many, ask for [`Naming::extents`] instead.
@@ -209,7 +232,10 @@ impl<'a> Naming<'a> {
     pub(super) fn function(&mut self, kind: u32, name: u32) -> u32 {
         let frame = HostFrame { kind, name, ..HostFrame::default() };
         let (names, labels) = (&mut self.names, self.labels);
-        *self.functions.entry((kind, name)).or_insert_with(|| names.intern(function_name(labels, frame)))
+        *self.functions.entry((kind, name)).or_insert_with(|| {
+            let text = function_name(labels, frame);
+            if kind == PYTHON { names.intern(text) } else { names.function(text) }
+        })
     }
 
     /// Any name of the trace.

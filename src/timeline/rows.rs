@@ -26,6 +26,8 @@ pub enum Kind {
     Runtime,
     /// Calls of the driver API.
     Driver,
+    /// Calls of the operating system or of MPI.
+    HostCalls,
     /// Ranges of the program.
     Nvtx,
     /// Marks of the program.
@@ -70,6 +72,7 @@ impl Kind {
             Kind::Thread => ("thread", "other"),
             Kind::Runtime => ("runtime", "runtime"),
             Kind::Driver => ("driver", "driver"),
+            Kind::HostCalls => ("host_calls", "functions"),
             Kind::Nvtx => ("nvtx", "nvtx"),
             Kind::Markers => ("markers", "nvtx"),
             Kind::Directives => ("directives", "nvtx"),

@@ -222,11 +222,13 @@ impl Tree {
             let label = format!("{}{of}", places.thread(process, tid));
             let thread = self.push(Row::heading(Kind::Thread, Some(root), label));
             for (domain, members) in calls.remove(&tid).into_iter().flatten() {
-                let (kind, label) = match domain {
-                    cupti::DRIVER => (Kind::Driver, "Driver API"),
-                    _ => (Kind::Runtime, "Runtime API"),
+                let (kind, label, table) = match domain {
+                    cupti::DRIVER => (Kind::Driver, "Driver API", "api"),
+                    cupti::OS_RUNTIME => (Kind::HostCalls, "OS Runtime", "host_call"),
+                    cupti::MPI => (Kind::HostCalls, "MPI", "host_call"),
+                    _ => (Kind::Runtime, "Runtime API", "api"),
                 };
-                let row = self.leaf(kind, thread, label, Some("api"), Kept::Api, members);
+                let row = self.leaf(kind, thread, label, Some(table), Kept::Api, members);
                 self.calls.insert((process, tid, domain), row);
             }
             for (row, members) in ranges.remove(&tid).into_iter().flatten() {

@@ -4,6 +4,7 @@ use super::screen::Screen;
 use super::text::{rates, title};
 use super::units::{bytes, cut, percent, scaled, time};
 use super::view::{Device, Kernel, Process};
+use crate::render::people::to_ascii;
 use ratatui::Frame;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
@@ -18,7 +19,14 @@ const BAR: usize = 20;
 pub fn draw(frame: &mut Frame, screen: &Screen) {
     let area = frame.area();
     let lines = lines(screen, usize::from(area.width), usize::from(area.height));
+    let lines = if screen.ascii { lines.into_iter().map(ascii).collect() } else { lines };
     frame.render_widget(Paragraph::new(lines), area);
+}
+
+/// The line in the characters that every terminal has.
+fn ascii(line: Line<'static>) -> Line<'static> {
+    let span = |span: Span<'static>| Span::styled(to_ascii(&span.content).into_owned(), span.style);
+    Line { spans: line.spans.into_iter().map(span).collect(), ..line }
 }
 
 /// The lines of a screen of this size.
@@ -127,7 +135,7 @@ fn kernels(screen: &Screen, process: &Process, width: usize, room: usize) -> Vec
             time(kernel.max_ns as f64),
             kernel.device,
         );
-        let name = if screen.full_names { &kernel.name } else { &kernel.short_name };
+        let name = if screen.full_names { &kernel.name } else { &kernel.brief_name };
         // Names come from programs: what would move the cursor is no part of a name.
         let name: String = name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         let name = cut(&name, width.saturating_sub(figures.chars().count()));

@@ -16,7 +16,16 @@ pub struct Label {
     /// Demangled, with template arguments and parameters.
     pub full: String,
     /// Without namespaces, template arguments and parameters.
-    pub short: String,
+    pub base: String,
+    /// Without namespaces and parameters, template arguments shortened.
+    pub brief: String,
+}
+
+impl Label {
+    /// A name that has no parts.
+    pub fn plain(name: &str) -> Label {
+        Label { full: name.to_owned(), base: name.to_owned(), brief: name.to_owned() }
+    }
 }
 
 /// Kernels of one name, however many ids and launch shapes it has.
@@ -90,12 +99,12 @@ impl Names {
         let group = self.groups.get(group as usize).unwrap_or(&self.groups[UNNAMED as usize]);
         group.label.get_or_init(|| {
             if group.name.is_empty() {
-                let name = "(no name)".to_owned();
-                return Label { full: name.clone(), short: name };
+                return Label::plain("(no name)");
             }
             let full = demangle::demangle(&group.name, Demangling::On);
-            let short = demangle::base_name(&full).to_owned();
-            Label { full, short }
+            let base = demangle::base_name(&full).to_owned();
+            let brief = demangle::short_name(&full).into_owned();
+            Label { full, base, brief }
         })
     }
 
@@ -164,8 +173,9 @@ mod tests {
         names.shapes(&shapes.take());
         assert_eq!(names.group(11), names.group(12));
         assert_ne!(names.group(11), names.group(13));
-        assert_eq!(names.label(names.group(13)).short, "copy");
+        assert_eq!(names.label(names.group(13)).base, "copy");
+        assert_eq!(names.label(names.group(13)).brief, "copy<int>");
         assert!(names.label(names.group(11)).full.starts_with("axpy(float"));
-        assert_eq!(names.label(names.group(99)).short, "(no name)");
+        assert_eq!(names.label(names.group(99)).brief, "(no name)");
     }
 }

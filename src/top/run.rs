@@ -10,6 +10,7 @@ use super::view::{self, Process};
 use crate::error::{Error, Result};
 use crate::live::recording::{Fate, Recording};
 use crate::live::watch::{Target, Watch};
+use crate::render::people;
 use crate::trace::guard::guarded;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use signal_hook::consts::SIGTSTP;
@@ -168,7 +169,8 @@ impl Writer<'_> {
                 if !is_first {
                     writeln!(out)?;
                 }
-                out.write_all(text::text(processes, self.request.kernels).as_bytes())?;
+                let text = text::text(processes, self.request.kernels);
+                out.write_all(people::text(&text).as_bytes())?;
             }
         }
         out.flush()
@@ -190,6 +192,7 @@ pub fn screen(request: &Request) -> Result<()> {
     };
     let mut held = Held::take().map_err(refused)?;
     let mut screen = Screen::new(request.window_ns, WIDEST_NS);
+    screen.ascii = people::ascii_only();
     let ended_by = run(&mut meter, &mut screen, &mut held, request);
     drop(held);
     if let Some(signal) = ended_by? {

@@ -92,6 +92,8 @@ pub struct Screen {
     pub longest_ns: i64,
     /// What to say while there is no process.
     pub waiting: String,
+    /// Whether the terminal has nothing but ASCII.
+    pub ascii: bool,
 }
 
 impl Screen {
@@ -107,6 +109,7 @@ impl Screen {
             window_ns,
             longest_ns: longest_ns.max(window_ns),
             waiting: String::new(),
+            ascii: false,
         }
     }
 

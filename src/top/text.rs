@@ -47,7 +47,7 @@ fn one(out: &mut String, process: &Process, most: usize) {
             time(kernel.mean_ns),
             time(kernel.max_ns as f64),
             kernel.device,
-            kernel.short_name
+            kernel.brief_name
         );
     }
     if process.kernels.len() > most {

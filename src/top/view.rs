@@ -1,6 +1,7 @@
 //! The numbers of a window: what [`State`] has kept, as rates and shares.
 
 use super::bins::{BIN_NS, Copies, Counts, Kernels, OTHERS};
+use super::names::Label;
 use super::state::State;
 use crate::cupti::codes;
 use crate::live::recording::{Fate, Recording};
@@ -128,6 +129,9 @@ pub struct Kernel {
     pub device: u32,
     /// The name without namespaces, arguments and parameters.
     pub short_name: String,
+    /// The name for little room, with its template arguments shortened; programs have the other two.
+    #[serde(skip)]
+    pub brief_name: String,
     /// The whole name, demangled.
     pub name: String,
     /// How many started.
@@ -324,17 +328,15 @@ impl Sums {
 
     fn kernels(&self, state: &State, length_ns: i64) -> Vec<Kernel> {
         let kernel = |(&(device, group), kernels): (&(u32, u32), &Kernels)| {
-            let (name, short_name) = match group {
-                OTHERS => ("(other kernels)".to_owned(), "(other kernels)".to_owned()),
-                _ => {
-                    let label = state.names.label(group);
-                    (label.full.clone(), label.short.clone())
-                }
+            let Label { full, base, brief } = match group {
+                OTHERS => Label::plain("(other kernels)"),
+                _ => state.names.label(group).clone(),
             };
             Kernel {
                 device,
-                short_name,
-                name,
+                short_name: base,
+                brief_name: brief,
+                name: full,
                 count: kernels.count,
                 total_ns: kernels.total_ns,
                 mean_ns: kernels.total_ns as f64 / kernels.count.max(1) as f64,

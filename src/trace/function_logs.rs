@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::import::Head;
 use crate::import::Importer as _;
 use crate::import::function_log::{self, FunctionLog, date_text};
+use crate::numbers::items;
 use std::path::{Path, PathBuf};
 use trace_format::columns::{Batch, Values};
 use trace_format::tables;
@@ -109,9 +110,10 @@ impl Frames {
         let Some((from, to)) = of_traces.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) else { return Ok(()) };
         if span.1 < from || span.0 > to {
             let text = format!(
-                "{}: its {entries} entries lie between {} and {}, the traces between {} and {}: none is inside; if they \
-                 belong together, see --events-zone and --events-time",
+                "{}: {} between {} and {}, the traces between {} and {}: nothing is inside; if they belong together, see \
+                 --events-zone and --events-time",
                 path.display(),
+                items(entries, "entry lies", "entries lie"),
                 date_text(span.0),
                 date_text(span.1),
                 date_text(from),

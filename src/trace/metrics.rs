@@ -90,9 +90,12 @@ pub fn by_name(name: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|metric| metric.name == name)
 }
 
-/// The unit of a metric; of one that is not in the registry, what its name ends in.
+/// The unit of a metric; of one that is not in the registry, what its name ends in: ours end in `_percent`, those of
+/// Nsight Systems in `[Throughput %]`.
 pub fn unit_of(name: &str) -> &'static str {
-    const ENDINGS: [(&str, &str); 10] = [
+    const ENDINGS: [(&str, &str); 12] = [
+        ("%]", "%"),
+        ("[MHz]", "MHz"),
         ("_bytes_per_s", "bytes/s"),
         ("_bytes", "bytes"),
         ("_percent", "%"),
@@ -141,6 +144,7 @@ mod tests {
         assert_eq!(unit_of(name::power_mw), "mW");
         assert_eq!(unit_of("other_power_mw"), "mW");
         assert_eq!(unit_of("nobody knows"), "");
+        assert_eq!([unit_of("SMs Active [Throughput %]"), unit_of("GPC Clock Frequency [MHz]")], ["%", "MHz"]);
         assert_eq!(rank("nobody knows"), METRICS.len());
     }
 

@@ -17,6 +17,7 @@ pub mod metrics;
 pub mod names;
 mod narrow;
 pub mod native;
+mod numbered;
 pub mod ordered;
 mod overruns;
 pub mod parquet;

@@ -1,10 +1,11 @@
 //! Names of all open traces, each once.
 
 // Importers are given both.
+use super::numbered::without_numbers;
 pub use super::shapes::Shapes;
 use super::stored::Stored;
-use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
+use hashbrown::{HashMap, HashTable};
 use polars::prelude::Column;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,6 +77,16 @@ pub struct Names {
     known: Strings,
     files: Vec<Arc<Stored>>,
     read: OnceLock<ReadNames>,
+    folded: Folded,
+}
+
+/// What [`Names::fold_numbers`] has made of names; empty where it was not called or found nothing.
+#[derive(Default)]
+struct Folded {
+    /// Names that have another text, by id.
+    texts: HashMap<u32, Vec<u8>>,
+    /// The first id of the same text, by id.
+    first: Vec<u32>,
 }
 
 /// The names of native files.
@@ -138,6 +149,13 @@ impl Names {
 
     /// The bytes of name `id`; empty for an id that was never given out.
     pub fn get(&self, id: u32) -> &[u8] {
+        // Names of all rows are asked for here; hardly anybody folds.
+        let folded = if self.folded.texts.is_empty() { None } else { self.folded.texts.get(&id) };
+        folded.map_or_else(|| self.stored(id), Vec::as_slice)
+    }
+
+    /// The bytes of name `id` as they were read.
+    fn stored(&self, id: u32) -> &[u8] {
         let Some(at) = (id as usize).checked_sub(1) else { return &[] };
         let known = self.known.bytes.len();
         let name = if at < known { self.known.get(at) } else { self.read().strings.get(at - known) };
@@ -147,6 +165,24 @@ impl Names {
     /// The name as text; see [`readable`] for bytes that are not UTF-8.
     pub fn text(&self, id: u32) -> Cow<'_, str> {
         readable(self.get(id))
+    }
+
+    /// Leaves out the numbers that make a name of every call of an operator (see [`without_numbers`]). Names that differ in
+    /// nothing else have the same text from then on, and the same id where they are asked for by [`Names::first`].
+    pub fn fold_numbers(&mut self) {
+        let ids = 0..self.len() as u32;
+        self.folded.texts = ids.clone().filter_map(|id| Some((id, without_numbers(self.stored(id))?))).collect();
+        if self.folded.texts.is_empty() {
+            return;
+        }
+        let mut of_texts: HashMap<&[u8], u32> = HashMap::new();
+        let first = ids.map(|id| *of_texts.entry(self.get(id)).or_insert(id)).collect();
+        self.folded.first = first;
+    }
+
+    /// The first id of the text that `id` has.
+    pub fn first(&self, id: u32) -> u32 {
+        self.folded.first.get(id as usize).copied().unwrap_or(id)
     }
 
     /// One more than the largest id.

@@ -5,6 +5,7 @@ use super::stored::Stored;
 use crate::error::{Error, Result};
 use crate::import::Head;
 use crate::launch::companion::{ROLE, ROLE_LAUNCHER};
+use crate::numbers::counted;
 use polars::prelude::*;
 use std::path::Path;
 use std::sync::Arc;
@@ -47,8 +48,11 @@ impl NativeFile {
         file.read_process(notes);
         if !file.reader().is_closed() {
             let tail = file.reader().tail_bytes();
-            let tail =
-                if tail == 0 { String::new() } else { format!("; {tail} bytes of an incomplete frame at its end") };
+            let tail = if tail == 0 {
+                String::new()
+            } else {
+                format!("; {} of an incomplete frame at its end", counted(tail, "byte"))
+            };
             let text = format!("{}: not closed: the program was killed or is still running{tail}", path.display());
             notes.push(Note { code: "not-closed", text });
         }
@@ -66,7 +70,8 @@ impl NativeFile {
             self.info.world_size = number("world_size");
             let role = process.get(ROLE).and_then(|v| v.as_str());
             self.info.is_launcher = role == Some(ROLE_LAUNCHER);
-            self.info.host = process.get("host").and_then(|v| v.as_str()).map(str::to_owned);
+            let text = |key: &str| process.get(key).and_then(|v| v.as_str()).map(str::to_owned);
+            (self.info.host, self.info.name) = (text("host"), text("process_name"));
         }
         notes.extend(damaged.iter().map(|p| self.stored.note_of(p)));
         // One constant offset per process. The first triple is provisional (CUPTI 13 settles late) and serves only

@@ -36,6 +36,7 @@ impl Piece {
 }
 
 /// Some rows, in order.
+#[derive(Clone)]
 pub struct Chunk {
     /// Where the rows are.
     pub pieces: Vec<Arc<Piece>>,

@@ -5,6 +5,7 @@
 //! seen), and every sum that it enters is too large.
 
 use super::sink::Sink;
+use crate::numbers::items;
 use hashbrown::HashMap;
 use std::path::Path;
 use trace_format::columns::{Batch, Values};
@@ -36,10 +37,7 @@ pub(super) fn note(path: &Path, sink: &mut Sink) {
     }
     let Some((start_ns, duration_ns)) = found.longest else { return };
     let path = path.display();
-    let kernels = match found.kernels {
-        1 => "1 kernel ends".to_owned(),
-        count => format!("{count} kernels end"),
-    };
+    let kernels = items(found.kernels, "kernel ends", "kernels end");
     sink.note(
         "overrunning-records",
         format!("{path}: {kernels} behind the next kernel of the same stream, which a stream does not do: such an end is doubtful and with it every sum; the longest begins at {start_ns} ns and takes {duration_ns} ns"),

@@ -3,6 +3,7 @@
 
 use super::native::NativeFile;
 use super::sink::Note;
+use crate::numbers::items;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::Path;
@@ -59,13 +60,16 @@ pub fn notes(natives: &[NativeFile]) -> Vec<Note> {
         let (dropped, lost) = records_before(first.reader().header());
         if dropped > 0 {
             let lost = if lost > 0 {
-                format!("; of that time {lost} records were known to be lost")
+                format!("; of that time {} known to be lost", items(lost, "record was", "records were"))
             } else {
                 String::new()
             };
             say(
                 "ring-dropped",
-                format!("{place}: {dropped} older records were dropped by --ring: this is the latest part{lost}"),
+                format!(
+                    "{place}: {} dropped by --ring: this is the latest part{lost}",
+                    items(dropped, "older record was", "older records were")
+                ),
             );
         }
         for pair in segments.windows(2) {

@@ -1,12 +1,19 @@
 //! Which rows take part: the filters of the command line, resolved against one set of traces.
 
+mod in_range;
+mod runtime_calls;
+
+pub use in_range::Spans;
+
 use super::batch::Batch;
 use super::frames::Frames;
 use super::stored_shapes::Kernel;
 use crate::cupti::strip_version;
 use crate::error::Result;
+use in_range::InRange;
 use regex::Regex;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use runtime_calls::{RUNTIME, RuntimeCalls};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex};
 use trace_format::schema::TableSpec;
 use trace_format::tables;
@@ -399,43 +406,6 @@ impl Filter {
     }
 }
 
-/// `domain` of the runtime's calls.
-const RUNTIME: u32 = 0;
-
-/// Correlation ids of the runtime's calls of each process. They are mostly numbers in a row, so one bit each.
-#[derive(Debug, Default)]
-struct RuntimeCalls {
-    bits: HashMap<(u32, u64), [u64; WORDS]>,
-}
-
-/// Numbers of ids that are kept together.
-const WORDS: usize = 64;
-
-impl RuntimeCalls {
-    fn place(id: u64) -> (u64, usize, u64) {
-        (id / (64 * WORDS as u64), (id / 64) as usize % WORDS, 1 << (id % 64))
-    }
-
-    fn insert(&mut self, process: u32, id: u64) {
-        if id != 0 {
-            let (page, word, bit) = RuntimeCalls::place(id);
-            self.bits.entry((process, page)).or_insert([0; WORDS])[word] |= bit;
-        }
-    }
-
-    fn contains(&self, process: u32, id: u64) -> bool {
-        let (page, word, bit) = RuntimeCalls::place(id);
-        self.bits.get(&(process, page)).is_some_and(|words| words[word] & bit != 0)
-    }
-
-    fn merge(&mut self, other: RuntimeCalls) {
-        for (page, words) in other.bits {
-            let mine = self.bits.entry(page).or_insert([0; WORDS]);
-            mine.iter_mut().zip(words).for_each(|(mine, theirs)| *mine |= theirs);
-        }
-    }
-}
-
 /// Which shapes are of the `most` kernel names with the most time among what `filter` selects.
 fn top_kernels(
     frames: &Frames,
@@ -478,137 +448,4 @@ fn top_kernels(
 /// Which shapes are of kernels that are marked.
 fn shapes_of(frames: &Frames, kernels: &[bool]) -> Vec<bool> {
     frames.kernel_numbers().into_iter().map(|kernel| kernels[kernel as usize]).collect()
-}
-
-/// Where a range was open: process and thread; no thread for ranges that are not bound to one.
-type Lane = (u32, Option<u32>);
-
-/// Time spans; disjoint and in order once united.
-#[derive(Clone, Debug, Default)]
-pub struct Spans(Vec<(i64, i64)>);
-
-impl Spans {
-    /// Adds the span from `start` to just before `end`.
-    pub fn push(&mut self, start: i64, end: i64) {
-        self.0.push((start, end));
-    }
-
-    /// Moves all spans of `other` in here.
-    pub fn append(&mut self, other: &mut Spans) {
-        self.0.append(&mut other.0);
-    }
-
-    /// The spans.
-    pub fn as_slice(&self) -> &[(i64, i64)] {
-        &self.0
-    }
-
-    /// Sorts and unites what was pushed: a call is inside a range if it is inside any occurrence of it.
-    pub fn unite(&mut self) {
-        self.0.sort_unstable();
-        let mut united: Vec<(i64, i64)> = Vec::with_capacity(self.0.len());
-        for &(start, end) in &self.0 {
-            match united.last_mut() {
-                Some(last) if start <= last.1 => last.1 = last.1.max(end),
-                _ => united.push((start, end)),
-            }
-        }
-        self.0 = united;
-    }
-
-    fn contain(&self, at: i64) -> bool {
-        let begun = self.0.partition_point(|&(start, _)| start <= at);
-        begun > 0 && at < self.0[begun - 1].1
-    }
-}
-
-/// An expression for a name in which `*` stands for anything.
-fn glob(name: &str) -> Option<Regex> {
-    let parts: Vec<String> = name.split('*').map(regex::escape).collect();
-    Regex::new(&format!("(?s)^{}$", parts.join(".*"))).ok()
-}
-
-/// Where a range was open, and what was launched from inside.
-struct InRange {
-    open: HashMap<Lane, Spans>,
-    launches: HashSet<Launch>,
-}
-
-impl InRange {
-    /// All ranges called `name` (or `domain:name`), where `*` stands for anything.
-    fn find(frames: &Frames, name: &str) -> Result<InRange> {
-        let pattern = name.contains('*').then(|| glob(name)).flatten();
-        let everything = Filter::everything();
-        let mut found = frames.fold(
-            &tables::RANGE,
-            &["start_ns", "end_ns", "style", "range_id", "domain_id", "name_id", "tid"],
-            &everything,
-            Vec::new,
-            |found: &mut Vec<(Lane, u64, i64, Option<i64>)>, batch| {
-                let (start, end, id) = (batch.i64("start_ns"), batch.i64("end_ns"), batch.u64("range_id"));
-                let (style, domain) = (batch.u32("style"), batch.u32("domain_id"));
-                let (text, tid) = (batch.u32("name_id"), batch.u32("tid"));
-                batch.for_each_row(|i| {
-                    let range_name = frames.names.text(text.get(i).unwrap_or(0));
-                    let is_like = |pattern: &Regex| {
-                        pattern.is_match(&range_name)
-                            || domain.get(i).filter(|&id| id != 0).is_some_and(|id| {
-                                pattern.is_match(&format!("{}:{range_name}", frames.names.text(id)))
-                            })
-                    };
-                    let matches = range_name == name
-                        || pattern.as_ref().is_some_and(is_like)
-                        || name
-                            .strip_suffix(&*range_name)
-                            .and_then(|d| d.strip_suffix(':'))
-                            .is_some_and(|d| d == frames.names.text(domain.get(i).unwrap_or(0)));
-                    let style = style.get(i).unwrap_or(0);
-                    if let (true, Some(start)) = (matches && style != 2, start.get(i)) {
-                        let thread = if style == 1 { None } else { tid.get(i) };
-                        found.push(((batch.process, thread), id.get(i).unwrap_or(0), start, end.get(i)));
-                    }
-                });
-            },
-            |a, mut b| a.append(&mut b),
-        )?;
-        // A long range is written while it is open, and again when it is closed.
-        let closed: HashSet<(u32, u64)> = found
-            .iter()
-            .filter(|(_, id, _, end)| *id != 0 && end.is_some())
-            .map(|((process, _), id, ..)| (*process, *id))
-            .collect();
-        found.retain(|((process, _), id, _, end)| end.is_some() || !closed.contains(&(*process, *id)));
-        let mut open: HashMap<Lane, Spans> = HashMap::new();
-        for (lane, _, start, end) in found {
-            // A range still open at the end of the recording reaches to the end.
-            open.entry(lane).or_default().push(start, end.unwrap_or(i64::MAX));
-        }
-        open.values_mut().for_each(Spans::unite);
-        let mut range = InRange { open, launches: HashSet::new() };
-        range.launches = frames.fold(
-            &tables::API,
-            &["start_ns", "tid", "correlation"],
-            &everything,
-            HashSet::new,
-            |set: &mut HashSet<Launch>, batch| {
-                let (start, tid, correlation) = (batch.i64("start_ns"), batch.u32("tid"), batch.u64("correlation"));
-                batch.for_each_row(|i| {
-                    let (Some(at), Some(c)) = (start.get(i), correlation.get(i).filter(|&c| c != 0)) else {
-                        return;
-                    };
-                    if range.holds_call(batch.process, tid.get(i), at) {
-                        set.insert((batch.process, c));
-                    }
-                });
-            },
-            |a, b| a.extend(b),
-        )?;
-        Ok(range)
-    }
-
-    /// Whether a call that started then and there is inside: on the same thread, or anywhere in a start/end range.
-    fn holds_call(&self, process: u32, tid: Option<u32>, at: i64) -> bool {
-        let in_lane = |lane: Lane| self.open.get(&lane).is_some_and(|spans| spans.contain(at));
-        in_lane((process, None)) || tid.is_some_and(|tid| in_lane((process, Some(tid))))
-    }
 }

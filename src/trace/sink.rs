@@ -84,6 +84,8 @@ pub struct ProcessInfo {
     pub world_size: Option<u32>,
     /// Host, from native traces alone; tells equal pids apart.
     pub host: Option<String>,
+    /// What the trace calls it, never a command line: `python3.10`, `pyper:trainer:0:0`.
+    pub name: Option<String>,
     /// What to add to this process's times to get Unix nanoseconds; null: the trace has no epoch.
     pub unix_offset_ns: Option<i64>,
     /// It is no process of the program but the launcher, which measured from outside.
@@ -159,6 +161,9 @@ builders! {
     stack: StackRow,
     cpu_sample: CpuSampleRow,
     launch_stack: LaunchStackRow,
+    host_call: HostCallRow,
+    foreign: ForeignRow,
+    details: DetailsRow,
 }
 
 /// One process of the file being read: who it is and its rows so far.
@@ -169,6 +174,31 @@ pub struct SinkProcess {
     builders: Builders,
     /// Finished batches. Name and shape ids in them are ids of the shared [`Names`] and [`Shapes`].
     pub batches: Vec<Batch>,
+}
+
+impl SinkProcess {
+    /// Lets times count from `unix_offset_ns` after 1970, and not from where they do. What was written by an export says
+    /// from where the original counted, and listings that print its times as they are must print the same.
+    pub fn count_from(&mut self, unix_offset_ns: i64) {
+        if let Some(before) = self.info.unix_offset_ns.replace(unix_offset_ns) {
+            self.move_times(before.saturating_sub(unix_offset_ns));
+        }
+    }
+
+    /// Adds this to all times of the rows so far.
+    pub fn move_times(&mut self, shift_ns: i64) {
+        if shift_ns == 0 {
+            return;
+        }
+        self.flush();
+        for batch in &mut self.batches {
+            for (spec, column) in batch.table.columns.iter().zip(&mut batch.columns) {
+                if let (true, Values::I64(times)) = (spec.is_time(), &mut column.values) {
+                    times.iter_mut().for_each(|time| *time = time.saturating_add(shift_ns));
+                }
+            }
+        }
+    }
 }
 
 /// Collects what one foreign file holds.

@@ -4,6 +4,8 @@
 use super::guard::guarded;
 use super::parquet::{ParquetFile, Source};
 use super::sink::Note;
+use crate::numbers::counted;
+
 use polars::prelude::*;
 use polars_buffer::Buffer;
 use std::collections::{BTreeMap, BTreeSet};
@@ -64,7 +66,7 @@ impl Stored {
         let table = problem.table.and_then(tables::by_id).map_or("a table", |t| t.name);
         let rows = match problem.rows {
             Some(0) => ", no rows lost".to_owned(),
-            Some(rows) => format!(", {rows} rows of {table} lost"),
+            Some(rows) => format!(", {} of {table} lost", counted(rows, "row")),
             None => format!(", an unknown number of rows of {table} lost"),
         };
         let what = match problem.kind {
@@ -97,7 +99,10 @@ impl Stored {
         match decoded {
             Ok(frame) => Some((frame, info.rows as usize)),
             Err(why) => {
-                self.unreadable(info.offset, format!("{why}; {} rows of {} lost", info.rows, table.name));
+                self.unreadable(
+                    info.offset,
+                    format!("{why}; {} of {} lost", counted(info.rows.into(), "row"), table.name),
+                );
                 None
             }
         }

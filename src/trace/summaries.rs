@@ -53,6 +53,8 @@ pub enum Section {
     Openmp,
     /// Ranges of the program.
     Ranges,
+    /// Calls of the operating system or of MPI.
+    HostCalls,
 }
 
 /// Everything of one name.
@@ -64,10 +66,8 @@ pub struct DurationRow {
     pub calls: u64,
     /// How long all of them took.
     pub total_ns: u64,
-    /// The shortest.
-    pub min_ns: u64,
-    /// The longest.
-    pub max_ns: u64,
+    /// The shortest and the longest; `None` where the tool did not print them.
+    pub extremes_ns: Option<(u64, u64)>,
     /// The mean as printed, where the total is rounded.
     pub mean_ns: Option<u64>,
 }
@@ -183,6 +183,7 @@ impl Section {
             Section::OpenaccInclusive => "OpenACC (incl)",
             Section::Openmp => "OpenMP (incl)",
             Section::Ranges => "Ranges",
+            Section::HostCalls => "Host calls",
         }
     }
 
@@ -194,6 +195,7 @@ impl Section {
             Section::OpenaccExclusive | Section::OpenaccInclusive => "imported_openacc_summary",
             Section::Openmp => "imported_openmp_summary",
             Section::Ranges => "imported_range_summary",
+            Section::HostCalls => "imported_host_call_summary",
         }
     }
 }
@@ -215,8 +217,10 @@ impl DurationRows {
                 known.mean_ns = None;
                 known.calls = known.calls.saturating_add(row.calls);
                 known.total_ns = known.total_ns.saturating_add(row.total_ns);
-                known.min_ns = known.min_ns.min(row.min_ns);
-                known.max_ns = known.max_ns.max(row.max_ns);
+                known.extremes_ns = match (known.extremes_ns, row.extremes_ns) {
+                    (Some(known), Some(new)) => Some((known.0.min(new.0), known.1.max(new.1))),
+                    _ => None,
+                };
             }
             _ => self.rows.push(row),
         }

@@ -55,11 +55,14 @@ fn the_same_rows_come_as_tsv_and_as_json_lines() {
     let folder = TempFolder::new("export-kin");
     let trace = folder.argument("trace.gpuprof", &native(&story));
     let text = |format: &str| gpuprof(&["export", "--format", format, &trace, "-o", "-"]).stdout;
-    let mut csv = read_csv(&text("csv"));
-    // Only CSV is read back, so only there does the last row say how many there are.
-    let counts: Vec<String> = csv.iter_mut().map(|row| row.remove("file_rows").expect("the column")).collect();
-    let (last, others) = counts.split_last().expect("rows");
-    assert_eq!((last, others.concat()), (&csv.len().to_string(), String::new()));
+    let csv = read_csv(&text("csv"));
+    // Every row says which it is, and the last one that it is the last: whole numbers without holes.
+    let numbers: Vec<(String, String)> =
+        csv.iter().map(|row| (row["row"].clone(), row["is_last"].clone())).collect();
+    let is_last = |i: usize| if i + 1 == csv.len() { "1" } else { "0" };
+    let expected: Vec<(String, String)> =
+        (0..csv.len()).map(|i| ((i + 1).to_string(), is_last(i).to_owned())).collect();
+    assert_eq!(numbers, expected);
     let tsv = text("tsv");
     let mut lines = tsv.lines().map(|line| line.split('\t').collect::<Vec<_>>());
     let names = lines.next().expect("a heading");

@@ -198,7 +198,7 @@ fn rows_of_activity_are_not_read_at_all() {
     assert_eq!((answer.stdout, answer.stderr), (expected.stdout, expected.stderr));
     // The damage is there.
     let report = gpuprof_in(Path::new("."), &["report", "--print-gpu-summary", &path]);
-    assert!(report.stderr.contains("10000 rows of kernel lost"), "{}", report.stderr);
+    assert!(report.stderr.contains("10,000 rows of kernel lost"), "{}", report.stderr);
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod common;
 
 mod errors;
 mod export;
+mod generated;
 mod info;
 mod outputs;
 mod query;

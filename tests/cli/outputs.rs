@@ -309,7 +309,7 @@ fn the_closing_line_has_rows_and_bytes_and_goes_to_the_standard_error() {
 }
 
 fn grouped(number: usize) -> String {
-    gpuprof::render::numbers::grouped(number as u64)
+    gpuprof::numbers::grouped(number as u64)
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Every option of `gpuprof report`, through the real program.
 
 mod choosing;
+mod folding;
 mod follow;
 mod manners;
 mod output;

@@ -47,6 +47,7 @@ pub fn everything(pid: u32, epoch_ns: Option<i64>, first_ns: i64) -> Vec<u8> {
     let mut w = NativeWriter::begin(&mut file, &story, Native { rows_per_frame: 7, ..Native::default() });
     let hostile: Vec<u32> = hostile_names().iter().map(|name| w.string(name)).collect();
     let name = |i: i64| hostile[i as usize % hostile.len()];
+    let arguments = w.string(br#""Input Dims":[[2,3],[]],"dtype":"a\"},{""#);
     let measured = MEASURED.map(|metric| w.string(metric.as_bytes()));
     let [mangled, demangled, base] =
         ["_Z5saxpyifPfS_", "saxpy(int, float, float*, float*)", "saxpy"].map(|text| w.string(text.as_bytes()));
@@ -287,6 +288,16 @@ pub fn everything(pid: u32, epoch_ns: Option<i64>, first_ns: i64) -> Vec<u8> {
         tid: 100 + i as u32 % 5,
     });
     w.rows(openmp.collect());
+    let host_calls = range().map(|i| HostCallRow {
+        start_ns: start(i) + 24,
+        duration_ns: duration(i),
+        domain: 2 + (i % 3 != 0) as u32,
+        kind: (i % 3 != 0).then_some(1 + i as u32 % 4),
+        name_id: name(i),
+        tid: 100 + i as u32 % 5,
+        returned: (i % 3 == 0).then_some(i - 3),
+    });
+    w.rows(host_calls.collect());
     let ranges = range().map(|i| RangeRow {
         start_ns: start(i) + 25,
         end_ns: (i % 9 != 8 && i % 6 != 2).then_some(start(i) + 25 + i * 900),
@@ -341,6 +352,33 @@ pub fn everything(pid: u32, epoch_ns: Option<i64>, first_ns: i64) -> Vec<u8> {
     });
     w.rows(samples.collect());
     w.rows(range().map(|i| LaunchStackRow { correlation: i as u64, stack_id: i as u32 + 1 }).collect());
+    let entries = range().map(|i| ForeignRow {
+        start_ns: start(i) + 29,
+        duration_ns: (i % 7 != 6).then_some(i * 30),
+        form: i as u32 % 5,
+        category_name_id: name(i + 2),
+        name_id: name(i),
+        device: (i % 2 == 0).then_some(i as u32 % 4 / 2),
+        stream: (i % 2 == 0).then_some(7),
+        tid: (i % 2 == 1).then_some(100 + i as u32 % 3),
+        arrow: i as u64 / 2,
+        arguments_id: (i % 3 == 0).then_some(arguments),
+    });
+    w.rows(entries.collect());
+    let details = range().map(|i| DetailsRow {
+        start_ns: start(i) + 25,
+        duration_ns: (i % 9 != 8 && i % 6 != 2).then_some(i * 900),
+        of_table: RANGE.id.into(),
+        of_id: 1 + i as u64,
+        tid: Some(100 + i as u32 % 5),
+        name_id: Some(name(i)),
+        event_index: (i % 2 == 0).then_some(i),
+        sequence: (i % 3 == 0).then_some(-i),
+        function_id: Some(i << 33),
+        parent_id: (i % 4 == 0).then_some(i),
+        arguments_id: (i % 3 == 1).then_some(arguments),
+    });
+    w.rows(details.collect());
     w.close();
     drop(w);
     file

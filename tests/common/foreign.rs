@@ -115,6 +115,69 @@ Total (MB),Count,Avg (MB),Med (MB),Min (MB),Max (MB),StdDev (MB),Operation
 0.786,1,0.786,0.786,0.786,0.786,0.000,[CUDA memcpy Host-to-Device]
 ";
 
+/// `nsys profile --stats=true` behind the program's own output: sums of calls of the operating system, of CUDA's and of MPI,
+/// kernels with a name that was cut, sizes; and a table as nsys printed it in 2020, its unit in the title.
+pub const NSYS_PRINTED: &str = "\
+the program's own output
+[4/8] Executing 'osrt_sum' stats report
+
+ Time (%)  Total Time (ns)  Num Calls     Avg (ns)      Med (ns)    Min (ns)    Max (ns)   StdDev (ns)   Name
+ --------  ---------------  ---------  -------------  -----------  ---------  -----------  -----------  -----
+     99.8    1,234,567,890         12  102,880,657.5     99,999.5        326  372,227,146      1,300.0  poll
+      0.1        1,000,000          1    1,000,000.0  1,000,000.0  1,000,000    1,000,000          0.0  ioctl
+
+[5/8] Executing 'cuda_api_sum' stats report
+
+ Time (%)  Total Time (ns)  Num Calls    Avg (ns)     Med (ns)   Min (ns)   Max (ns)  StdDev (ns)       Name
+ --------  ---------------  ---------  -----------  -----------  --------  ---------  -----------  -------------
+     52.6        3,000,000          3  1,000,000.0  1,000,000.0   900,000  1,100,000          0.0  cudaMalloc
+     47.4        2,700,000          3    900,000.0    900,000.0   900,000    900,000          0.0  cuMemAlloc_v2
+
+[6/8] Executing 'cuda_gpu_kern_sum' stats report
+
+ Time (%)  Total Time (ns)  Instances   Avg (ns)   Med (ns)  Min (ns)  Max (ns)  StdDev (ns)            Name
+ --------  ---------------  ---------  ---------  ---------  --------  --------  -----------  -----------------------
+     90.0          900,000          2  450,000.0  450,000.0   400,000   500,000     70,710.7  scale(float *, int)
+     10.0          100,000          1  100,000.0  100,000.0   100,000   100,000          0.0  void at::native::vecto…
+
+[7/8] Executing 'cuda_gpu_mem_size_sum' stats report
+
+ Total (MB)  Count  Avg (MB)  Med (MB)  Min (MB)  Max (MB)  StdDev (MB)           Operation
+ ----------  -----  --------  --------  --------  --------  -----------  ----------------------------
+      0.786      1     0.786     0.786     0.786     0.786        0.000  [CUDA memcpy Host-to-Device]
+
+ ** MPI Event Summary (mpi_event_sum):
+
+ Time (%)  Total Time (ns)  Instances  Avg (ns)  Med (ns)  Min (ns)  Max (ns)  StdDev (ns)     Source       Name
+ --------  ---------------  ---------  --------  --------  --------  --------  -----------  -----------  ---------
+    100.0           12,000          3   4,000.0   4,000.0     4,000     4,000          0.0  collectives  MPI_Bcast
+
+Generating CUDA Memory Operation Statistics...
+CUDA Memory Operation Statistics (KiB)
+
+              Total      Operations              Average            Minimum              Maximum  Name
+-------------------  --------------  -------------------  -----------------  -------------------  -------------------------
+           1024.500               2              512.250              0.500             1024.000  [CUDA memcpy DtoH]
+";
+
+/// Sums by rocprof, version 1 and version 3.
+pub const ROCPROF_SUMS: &str = "\
+\"Name\",\"Calls\",\"TotalDurationNs\",\"AverageNs\",\"Percentage\"
+\"hipMemcpy\",3,900000000,300000000,90.0
+\"scale(float*, int)\",2,60000000,30000000,6.0
+";
+pub const ROCPROF_SUMS_3: &str = "\
+\"Name\",\"Calls\",\"TotalDurationNs\",\"AverageNs\",\"Percentage\",\"MinNs\",\"MaxNs\",\"StdDev\"
+\"hsa_queue_create\",2,900,450.000000,100.0,400,500,70.7
+";
+
+/// The list of kernels by rocprof.
+pub const ROCPROF_KERNELS: &str = "\
+\"Index\",\"KernelName\",\"gpu-id\",\"queue-id\",\"pid\",\"tid\",\"grd\",\"wgrp\",\"DispatchNs\",\"BeginNs\",\"EndNs\",\"CompleteNs\"
+0,\"scale(float*, int) [clone .kd]\",1,2,77,78,1024,256,900,1000,1400,1500
+1,\"scale(float*, int) [clone .kd]\",1,2,77,78,1024,256,1900,2000,2500,2600
+";
+
 /// `cuda_kern_exec_trace`.
 pub const NSYS_EXEC_TRACE: &str = "\
 API Start (ns),API Dur (ns),Queue Start (ns),Queue Dur (ns),Kernel Start (ns),Kernel Dur (ns),Total Dur (ns),PID,TID,DevId,API Function,GridXYZ,BlockXYZ,Kernel Name
@@ -239,6 +302,10 @@ pub fn foreign_kinds() -> Vec<(&'static str, Vec<u8>)> {
         ("nvprof summary, old", NVPROF_SUMMARY_OLD),
         ("nvprof summary, CSV", NVPROF_SUMMARY_CSV),
         ("nsys stats", NSYS_STATS),
+        ("nsys stats, printed", NSYS_PRINTED),
+        ("rocprof sums", ROCPROF_SUMS),
+        ("rocprof sums, version 3", ROCPROF_SUMS_3),
+        ("rocprof kernels", ROCPROF_KERNELS),
         ("nsys launches", NSYS_EXEC_TRACE),
         ("nsys ranges", NSYS_RANGES),
         ("speedscope, sampled", SPEEDSCOPE_SAMPLED),

@@ -4,7 +4,7 @@ use super::built;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-const EXPORTS: &str = include_str!("../sim/tables/exports.csv");
+const EXPORTS: &str = include_str!("../../cupti-shim/cupti-sys/tables/exports.csv");
 
 /// `12.10` is after `12.9`.
 pub fn toolkit(version: &str) -> (u32, u32) {

@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod kineto_original;
 mod python_reader;
 mod round_trip;
 mod round_trip_chrome;

@@ -15,6 +15,8 @@ const REPORTS: &[&[&str]] = &[
     &["--print-summary-per-gpu"],
     &["--format", "json", "--percentiles", "--no-insights"],
     &["--view", "cuda_kern_exec_sum", "--view", "nvtx_sum", "--format", "csv"],
+    // Times as the trace counted them.
+    &["--view", "cuda_gpu_trace", "--view", "cuda_api_trace", "--format", "csv"],
 ];
 
 /// Formats that are read back, and what their output is called.

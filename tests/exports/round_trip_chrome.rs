@@ -14,6 +14,7 @@ const REPORTS: &[&[&str]] = &[
     &["--print-gpu-trace", "--csv"],
     &["--print-api-trace"],
     &["--view", "cuda_kern_exec_sum", "--view", "nvtx_sum", "--format", "csv"],
+    &["--view", "cuda_gpu_trace", "--view", "cuda_api_trace", "--format", "csv"],
 ];
 
 fn text(path: &Path) -> &str {
@@ -110,6 +111,9 @@ fn everything(pid: u32, rank: u32) -> Vec<u8> {
     let names = NAMES.iter().copied().chain([&long[..]]);
     let ids: Vec<u32> = (10_000..).take(NAMES.len() + 1).collect();
     writer.rows(ids.iter().zip(names).map(|(&id, name)| StringRow { id, bytes: name.to_vec() }).collect());
+    let arguments_id = 20_000;
+    let arguments = br#""Input Dims":[[2,3],[]],"dtype":"a\"},{","blocks per launch":0.5"#;
+    writer.rows(vec![StringRow { id: arguments_id, bytes: arguments.to_vec() }]);
     let shapes = ids.iter().map(|&id| ShapeRow {
         id,
         name_id: id,
@@ -304,6 +308,42 @@ fn everything(pid: u32, rank: u32) -> Vec<u8> {
     };
     writer.rows(vec![region]);
     writer.rows(vec![OpenmpRow { start_ns: 8_950, duration_ns: Some(1), kind: 1, tid: pid }]);
+    let entries = (0..5u32).map(|form| ForeignRow {
+        start_ns: 5_000 + i64::from(form),
+        duration_ns: if form == 0 { None } else { Some(0) },
+        form,
+        category_name_id: ids[0],
+        name_id: ids[3],
+        device: (form % 2 == 0).then_some(1),
+        stream: (form % 2 == 0).then_some(7),
+        tid: (form % 2 == 1).then_some(u32::MAX),
+        arrow: if form > 1 { u64::MAX - 3 } else { 0 },
+        arguments_id: Some(arguments_id),
+    });
+    writer.rows(entries.collect());
+    // Of ranges with the styles of PyTorch, and of a kernel.
+    let details = (3..6u32).map(|style| DetailsRow {
+        start_ns: 8_000 + i64::from(style),
+        duration_ns: Some(100 - i64::from(style + style % 3)),
+        of_table: RANGE.id.into(),
+        of_id: u64::MAX - u64::from(style),
+        tid: Some(style),
+        name_id: Some(ids[style as usize]),
+        event_index: Some(i64::MIN),
+        sequence: Some(-1),
+        function_id: Some(i64::MAX),
+        parent_id: (style != 5).then_some(3),
+        arguments_id: (style != 4).then_some(arguments_id),
+    });
+    writer.rows(details.collect());
+    writer.rows(vec![DetailsRow {
+        start_ns: 5_100,
+        duration_ns: Some(1),
+        of_table: KERNEL.id.into(),
+        of_id: u64::MAX,
+        arguments_id: Some(arguments_id),
+        ..DetailsRow::default()
+    }]);
     let samples = [f64::NAN, 1e300, 0.5].iter().map(|&value| SampleRow {
         start_ns: 9_000,
         metric_id: ids[2],

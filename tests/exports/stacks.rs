@@ -409,6 +409,8 @@ fn a_flame_graph_is_as_wide_as_the_gpu_time() {
     let total: u128 = totals(&story).values().sum();
     assert!(svg.contains(&format!("total_samples=\"{total}\"")));
     assert!(svg.contains("t.gpuprof") && svg.contains("saxpy(int, float, float*, float*)"));
+    // Boxes show the beginning of a name.
+    assert!(svg.contains("<title>scale&lt;float&gt; = void scale&lt;float&gt;(float*, int) ("), "{svg}");
     flamegraph_total(&folder, &svg);
     let wide = export(
         "flamegraph",

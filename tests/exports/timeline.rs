@@ -1,6 +1,7 @@
 //! Timeline pages: what is on the page is what is in the trace, on every level, whatever the names, and however it is
 //! delivered. The pages are taken apart by code of their own (`timeline/page.rs`).
 
+mod names;
 mod page;
 mod server;
 

@@ -10,7 +10,7 @@ use gpuprof::timeline::picture::layout::Picture;
 use gpuprof::timeline::picture::{self, Format, Options};
 use gpuprof::trace::frames::Frames;
 use gpuprof::trace::select::{Filter, Selection};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -222,6 +222,19 @@ fn text_fits_and_says_what_was_busy() {
 }
 
 #[test]
+fn pictures_and_pages_count_the_same_records() {
+    let folder = TempFolder::new("picture-counts");
+    let path = folder.argument("t.gpuprof", &native(&Story::sample(60).with_ranges()));
+    let page = folder.path().join("t.html");
+    let said = common::gpuprof(&["timeline", &path, "-o", page.to_str().unwrap()]).stderr;
+    let all = said.split_whitespace().find_map(|word| word.parse::<u64>().ok()).expect("a number of rows");
+    let text = common::gpuprof(&["timeline", &path, "--format", "text"]).stdout;
+    // The mark has no row.
+    let counts = format!("{} of {all} records", all - 1);
+    assert!(text.lines().nth(1).unwrap().ends_with(&counts), "{counts}: {text}");
+}
+
+#[test]
 fn svg_is_well_formed_and_draws_every_run() {
     let story = Story::sample(60).with_ranges();
     let folder = TempFolder::new("picture-svg");
@@ -288,6 +301,8 @@ fn png_has_the_size_that_was_asked_for_and_the_colours_of_the_work() {
     let story = Story::empty().with_kernel(Name::plain("a"), 1_000_000, 1_000_000);
     let folder = TempFolder::new("picture-png");
     let frames = open(&[folder.file("t.gpuprof", &native(&story))]);
+    let svg = String::from_utf8(draw(&frames, Format::Svg, &Options::default())).unwrap();
+    assert!(svg.contains("1 ms, 1 record<") && !svg.contains("1 records"), "{svg}");
     for (dark, green) in [(false, [0x1f, 0x8f, 0x5f]), (true, [0x3c, 0xc4, 0x8a])] {
         for scale in 1..=4 {
             let options = Options { width: Some(640), scale: Some(scale), dark, ..Options::default() };
@@ -296,6 +311,10 @@ fn png_has_the_size_that_was_asked_for_and_the_colours_of_the_work() {
             let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
             let info = reader.next_frame(&mut pixels).unwrap();
             assert_eq!(info.width as usize, 640 * scale);
+            // Letters have smooth edges: the title and what stands below it are drawn in many shades.
+            let above = &pixels[..640 * 3 * scale * 50 * scale];
+            let shades: BTreeSet<&[u8]> = above.chunks(3).collect();
+            assert!(shades.len() > 30, "scale {scale}: {} shades", shades.len());
             let plot = (640 - 16 - 160 - 62 - 16) * scale;
             // Summary, compute and stream are busy all the time; then there is the legend.
             let rows =

@@ -51,9 +51,11 @@ def main():
             lanes[event["pid"], event["tid"]].append((ns(event["ts"]), ns(event["dur"]), index))
         elif phase in "sf":
             side = begins if phase == "s" else ends
-            if event["id"] in side:
-                fail(f"event {index}: arrow {event['id']} has two of one end")
-            side[event["id"]] = event
+            # Ids are those of one category.
+            arrow = (event["cat"], event["id"])
+            if arrow in side:
+                fail(f"event {index}: arrow {arrow} has two of one end")
+            side[arrow] = event
     for lane, slices in lanes.items():
         open_until = []
         # What contains comes before what it contains: the order of the file among equal starts.

@@ -180,7 +180,7 @@ fn holistic_trace_analysis_says_the_same_of_an_export_as_of_the_original() {
         Err(reason) => return skip(TEST, reason),
     };
     let folder = TempFolder::new("interop-hta");
-    for file in ["moe_b200_eager_2026", "alexnet_a100_sync_2023", "bert_small_h100_stack_2025"] {
+    for file in ["moe_b200_eager_2026", "alexnet_a100_sync_2023", "bert_small_h100_stack_2025", "nccl_2rank_2024"] {
         let original = shared.join(format!("data/torch/{file}.json.gz"));
         let export = folder.path().join(format!("{file}.json"));
         gpuprof(&["export", "-q", "-F", "chrome", "--demangling", "off", text(&original), "-o", text(&export)]);
@@ -192,6 +192,25 @@ fn holistic_trace_analysis_says_the_same_of_an_export_as_of_the_original() {
     let rows = gpuprof(&["export", "-q", "-F", "jsonl", text(&original), "-o", "-"]).stdout;
     let (span, busy) = span_and_busy(&rows);
     check(python, "hta_compare.py", &["ours", text(&export), &span.to_string(), &busy.to_string()]);
+}
+
+/// Its times of communication hang on what annotations on streams say, its operators on their ids and shapes, its view of
+/// memory on the marks of the allocator.
+#[test]
+fn tensorboards_plugin_says_the_same_of_an_export_as_of_the_original() {
+    const TEST: &str = "chrome::tensorboards_plugin";
+    let Some(shared) = shared(TEST) else { return };
+    let python = match python() {
+        Ok(python) => python,
+        Err(reason) => return skip(TEST, reason),
+    };
+    let folder = TempFolder::new("interop-tensorboard");
+    for file in ["nccl_2rank_2024", "ddp_sampled_rank0", "bert_small_h100_stack_2025", "mi250_rocm62"] {
+        let original = shared.join(format!("data/torch/{file}.json.gz"));
+        let export = folder.path().join(format!("{file}.json"));
+        gpuprof(&["export", "-q", "-F", "chrome", "--demangling", "off", text(&original), "-o", text(&export)]);
+        check(python, "torch_tb.py", &[text(&original), text(&export)]);
+    }
 }
 
 /// From the first start to the last end of what HTA takes for work of a GPU, and how long there was some.

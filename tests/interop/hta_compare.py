@@ -6,12 +6,10 @@
 Exits with 1 and a sentence if not.
 """
 
-import gzip
 import json
 import logging
 import os
 import sys
-import tempfile
 
 # Without this it rounds starts up and ends down to microseconds.
 if sys.argv[1] == "ours":
@@ -35,31 +33,22 @@ def breakdowns(path):
         records = [{key: short(value) for key, value in row.items()} for row in frame.to_dict("records")]
         return sorted(json.dumps(row, sort_keys=True, default=str) for row in records)
 
-    return {"temporal": rows(temporal), "types": rows(types), "kernels": rows(kernels), "idle": rows(idle)}, temporal
-
-
-def comparable(path, folder):
-    """A copy of a trace of PyTorch without what HTA counts as work of a GPU and no profiler does."""
-    trace = json.load(gzip.open(path) if path.endswith(".gz") else open(path))
-    # Copies of annotations on the GPU's lanes; and CUPTI's "no stream", written as -1 since 2024.
-    trace["traceEvents"] = [e for e in trace["traceEvents"] if e.get("cat") != "gpu_user_annotation"]
-    for event in trace["traceEvents"]:
-        if event.get("cat") == "cpu_op":
-            # Operators of torch.distributed name a stream; HTA takes whatever does for work of it.
-            event.get("args", {}).pop("stream", None)
-        if event.get("args", {}).get("stream") == 2**32 - 1:
-            event["args"]["stream"] = -1
-    copy = os.path.join(folder, "original.json")
-    with open(copy, "w") as file:
-        json.dump(trace, file)
-    return copy
+    iterations = [int(iteration) for iteration in analysis.t.get_iterations()]
+    found = {"temporal": temporal, "types": types, "kernels": kernels, "idle": idle}
+    for on_gpu in (True, False):
+        annotations = analysis.get_gpu_user_annotation_breakdown(use_gpu_annotation=on_gpu, visualize=False)
+        if annotations is not None:
+            found[f"annotations, on the GPU: {on_gpu}"] = annotations
+    return {name: rows(frame) for name, frame in found.items()} | {"iterations": iterations}, temporal
 
 
 def main():
     if sys.argv[1] == "same":
-        with tempfile.TemporaryDirectory() as folder:
-            original, _ = breakdowns(comparable(sys.argv[2], folder))
+        original, _ = breakdowns(sys.argv[2])
         export, _ = breakdowns(sys.argv[3])
+        if original.keys() != export.keys():
+            print("only one of them has", original.keys() ^ export.keys())
+            sys.exit(1)
         for name, rows in original.items():
             if rows != export[name]:
                 print(f"{name} differs:", set(rows) ^ set(export[name]))

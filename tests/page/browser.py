@@ -45,7 +45,7 @@ class Browser:
             self.call(f"{domain}.enable")
         self.call("Performance.enable", timeDomain="threadTicks")
         self.theme(dark)
-        self.call("Emulation.setDeviceMetricsOverride", width=size[0], height=size[1], deviceScaleFactor=1, mobile=False)
+        self.resize(*size)
 
     def __enter__(self):
         return self
@@ -104,6 +104,10 @@ class Browser:
             self.messages.append(f"log {about['entry']['source']}: {about['entry']['text']}")
         elif method == "Network.requestWillBeSent":
             self.requests.append(about["request"]["url"][:200])
+
+    def resize(self, width, height):
+        """Gives the window another size."""
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def theme(self, dark):
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])

@@ -15,6 +15,7 @@ import hashlib
 import json
 import pathlib
 import random
+import re
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "src/timeline/page"
 SCRIPTS = ["decode", "source", "model", "draw", "overlay", "panel", "ui", "input", "main"]
@@ -264,7 +265,10 @@ def build(kernels, hostile):
                 bins = coarser(bins)
         facts.append(fact)
     longest = sorted(range(len(rows[compute].start)), key=lambda i: -rows[compute].duration[i])[:100]
-    meta = {"version": 1, "title": "train.gpuprof", "origin": "invented by tests/page/fake.py", "generator": "gpuprof 0.1.0", "t0_unix_ns": "1700000000000000000", "duration_ns": duration,
+    kernels = rows[compute]
+    totals_of = {name: sum(d for d, n in zip(kernels.duration, kernels.name) if n == name) for name in set(kernels.name)}
+    shorts = {i: re.sub(r"^void |\b\w+::|\(.*$", "", name) for i, name in enumerate(names) if i in totals_of and len(name) < 1000}
+    meta = {"version": 1, "shorts": shorts, "longest_kernels": list(dict.fromkeys(sorted(totals_of, key=lambda name: -totals_of[name])[:10] + list(dict.fromkeys(kernels.name[i] for i in longest))[:10])), "title": "train.gpuprof", "origin": "invented by tests/page/fake.py", "generator": "gpuprof 0.1.0", "t0_unix_ns": "1700000000000000000", "duration_ns": duration,
             "inline": True, "base_bin_ns": bin_ns, "bin_factor": FACTOR, "bins_per_tile": PER_BINS, "records_per_tile": PER_TILE, "names": names, "shapes": shapes, "rows": facts,
             "gaps": [{"row": device, "start_ns": s, "duration_ns": d} for d, s in gaps], "longest": [{"row": compute, "index": i} for i in longest],
             "counters": [{"row": queue, "unit": "kernels", "name": "Queue length"}], "totals": totals, "notes": ["3 records lost (invented)"]}

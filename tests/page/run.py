@@ -266,6 +266,51 @@ class Checks:
         self.browser.settle()
         assert self.state()["selected"], "the longest kernel is not selected"
 
+    def colours_of_the_longest(self):
+        """The ten longest kernels of different names never share a colour."""
+        self.browser.run("document.getElementById('tab-kernels').click()")
+        if not self.browser.run("Boolean(document.querySelector('#pane .jumps button'))"):
+            return "no kernels"
+        listed = self.browser.run("[...document.querySelectorAll('#pane .jumps button')].map(b => [b.querySelector('.name').textContent, b.querySelector('.bar').style.background])")
+        colour_of = dict(reversed(listed))
+        names = list(dict.fromkeys(name for name, _ in listed))[:10]
+        colours = {colour_of[name] for name in names}
+        assert len(colours) == len(names), f"{names} have {colours}"
+        return f"{len(names)} names"
+
+    def narrow(self):
+        """In a narrow window the timeline keeps its room; the panel is folded below it until it has something to show."""
+        hidden = "document.getElementById('panel').hidden"
+        for _ in range(3):
+            self.browser.key("Escape")
+        notes = []
+        for width, height in ((400, 800), (500, 700), (800, 600), (900, 600)):
+            self.browser.resize(1440, 900)
+            self.browser.settle()
+            self.browser.resize(width, height)
+            self.browser.run("document.getElementById('tab-record').click(), document.activeElement.blur()")
+            self.browser.run("document.getElementById('panel').hidden || document.getElementById('side').click()")
+            self.browser.settle()
+            assert self.browser.run(hidden), f"at {width} pixels the panel does not fold"
+            wide = self.canvas()[2]
+            assert wide > width * 0.55, f"at {width} pixels the rows have {wide}"
+            reach = self.browser.run("Math.max(document.documentElement.scrollWidth, ...[...document.querySelectorAll('#bar *')].map(e => e.getBoundingClientRect().right))")
+            assert reach <= width, f"at {width} pixels something reaches to {reach}"
+            row, x, y = self.a_record()
+            assert not self.browser.run(hidden), f"at {width} pixels a selected record is not shown"
+            _, top, wide, tall = self.canvas()
+            assert wide > width * 0.55 and tall > 150, f"at {width} × {height} the panel leaves {wide} × {tall} pixels for the rows"
+            assert top <= y <= top + tall, f"at {width} × {height} the selected record is behind the panel"
+            notes.append(f"{width}: {wide:.0f} × {tall:.0f}")
+            self.browser.key("Escape")
+            self.browser.key("Escape")
+            self.browser.settle()
+            assert self.browser.run(hidden), f"at {width} pixels an empty panel stays"
+        self.browser.resize(1440, 900)
+        self.browser.settle()
+        assert not self.browser.run(hidden), "in a wide window the panel is not there"
+        return ", ".join(notes)
+
     def tree(self):
         self.browser.run(f"{HOOK}.openAll(false)")
         self.browser.settle()
@@ -336,7 +381,7 @@ class Checks:
         assert any("Content Security Policy" in m for m in self.browser.messages), "no policy"
 
 
-ORDER = ["first_paint", "counts_on_screen", "zoom_by_wheel", "keys", "drag", "span", "statistics_agree", "search", "hover", "click_and_arrows", "gaps", "longest_kernels", "tree", "frames", "themes", "quiet", "policy"]
+ORDER = ["first_paint", "counts_on_screen", "zoom_by_wheel", "keys", "drag", "span", "statistics_agree", "search", "hover", "click_and_arrows", "gaps", "longest_kernels", "colours_of_the_longest", "tree", "frames", "narrow", "themes", "quiet", "policy"]
 
 
 def main():

@@ -104,6 +104,9 @@ fn reports_of_the_collection_give_the_values_beside_them() {
         ("72_nsys_2021_gpu_deviceid.sqlite", &[("fill_42_gpu", 1, 2_000)]),
         ("44_green_contexts.sqlite", &[("axpy(float*, int)", 1, 1_000)]),
         ("44b_green_contexts_in_contextid.sqlite", &[("axpy(float*, int)", 1, 1_000)]),
+        ("15_rocprof_hip_stats.csv", &[("hipMemcpy", 3, 900_000_000), ("hipMalloc", 3, 60_000_000)]),
+        ("53_nsys_stats_printed_2020.txt", &[("scale(float*, int)", 2, 900_000), ("cudaMalloc", 3, 3_000_000)]),
+        ("54_nsys_stats_printed_2024.txt", &[("scale(float *, int)", 2, 900_000)]),
     ];
     for (name, expected) in cases {
         let (document, notes) = report(&shared.join("data/reports").join(name));
@@ -111,7 +114,7 @@ fn reports_of_the_collection_give_the_values_beside_them() {
             assert_eq!(sum_of(&document, of), Some((*calls, *ns)), "{name}: {of}: {document}");
         }
         let is_damaged = name.starts_with("81");
-        assert_eq!(notes.contains("1 items that are no JSON events are left out"), is_damaged, "{name}: {notes}");
+        assert_eq!(notes.contains("1 item that is no JSON event is left out"), is_damaged, "{name}: {notes}");
         assert!(!notes.contains("cut off"), "{name}: {notes}");
     }
 }
@@ -120,7 +123,7 @@ fn reports_of_the_collection_give_the_values_beside_them() {
 fn damage_of_the_collection_is_said() {
     let Some(shared) = shared("damage_of_the_collection_is_said") else { return };
     for (file, says) in [
-        ("reports/22_torch_autograd_pre_kineto_broken_key.json", "1 items that are no JSON events are left out"),
+        ("reports/22_torch_autograd_pre_kineto_broken_key.json", "1 item that is no JSON event is left out"),
         ("reports/31_kineto_dur_overruns_next.json", "1 kernel ends behind the next kernel"),
         ("reports/75_folded_comments_invalid.txt", "2 lines are comments or do not end in a number"),
         ("hostile/csv_cut_in_duration.csv", "the last, has no line end"),

@@ -153,10 +153,10 @@ fn lines_that_cannot_be_read_are_counted_and_named() {
     let log = folder.argument("f.log", text.as_bytes());
     let notes = notes(&["--view", "functions", &log]);
     assert!(
-        notes.contains("1 lines hold a JSON object that cannot be read") && notes.contains("(line 37)"),
+        notes.contains("1 line holds a JSON object that cannot be read") && notes.contains("(line 37)"),
         "{notes}"
     );
-    assert!(notes.contains("1 lines have no timestamp") && notes.contains("(line 38)"), "{notes}");
+    assert!(notes.contains("1 line has no timestamp") && notes.contains("(line 38)"), "{notes}");
     assert!(!notes.contains("(line 39)"), "another object is no damage: {notes}");
 }
 

@@ -317,6 +317,60 @@ fn a_cprofile_dump_prints_the_table_of_pstats() {
 }
 
 #[test]
+fn printed_tables_of_nsys_keep_calls_of_cuda_and_of_others_apart() {
+    let report = Report::of(NSYS_PRINTED);
+    let calls = [("cuMemAlloc_v2", (3, 2_700_000)), ("cudaMalloc", (3, 3_000_000))];
+    assert_eq!(report.sums("imported_api_summary"), BTreeMap::from(calls));
+    let kernels = [("scale(float *, int)", (2, 900_000)), ("void at::native::vecto…", (1, 100_000))];
+    assert_eq!(report.sums("imported_gpu_summary"), BTreeMap::from(kernels));
+    let of_system = [("ioctl", (1, 1_000_000)), ("poll", (12, 1_234_567_890))];
+    assert_eq!(report.sums("imported_host_call_summary"), BTreeMap::from(of_system));
+    assert_eq!(report.column("imported_api_summary", "Max (ns)"), [1_100_000, 900_000]);
+    assert_eq!(report.column("imported_size_summary", "Total (bytes)"), [786_000]);
+    let sizes = report.tables.iter().filter(|(name, _)| name == "imported_size_summary");
+    let of_2020 = &sizes.last().expect("sizes").1[0];
+    assert_eq!([&of_2020["Total (bytes)"], &of_2020["Count"], &of_2020["Min (bytes)"]], [1_049_088, 2, 512]);
+    let host_calls = report.tables.iter().filter(|(name, _)| name == "imported_host_call_summary");
+    assert_eq!(host_calls.last().expect("MPI's").1[0]["Name"], "MPI_Bcast");
+    assert_eq!(report.codes, ["summary-only", "names-cut"]);
+    // As CSV the tables have the same columns.
+    let csv = "Time (%),Total Time (ns),Num Calls,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name\n\
+               90.0,900,3,300.0,300.0,300,300,0.0,poll\n10.0,100,1,100.0,100.0,100,100,0.0,cudaMalloc\n";
+    let report = Report::of(csv);
+    assert_eq!(report.sums("imported_api_summary"), BTreeMap::from([("cudaMalloc", (1, 100))]));
+    assert_eq!(report.sums("imported_host_call_summary"), BTreeMap::from([("poll", (3, 900))]));
+}
+
+#[test]
+fn sums_of_rocprof_have_extremes_only_where_it_printed_them() {
+    let report = Report::of(ROCPROF_SUMS);
+    assert_eq!(report.sums("imported_api_summary"), BTreeMap::from([("hipMemcpy", (3, 900_000_000))]));
+    assert_eq!(report.sums("imported_gpu_summary"), BTreeMap::from([("scale(float*, int)", (2, 60_000_000))]));
+    assert_eq!(report.column("imported_api_summary", "Min (ns)"), [&Value::Null]);
+    assert_eq!(report.codes, ["summary-only"]);
+    let folder = folder();
+    let path = folder.argument("stats.csv", ROCPROF_SUMS.as_bytes());
+    let text = gpuprof(&["report", "-q", &path]).stdout;
+    assert!(text.contains("900.00ms         3  300.00ms         -         -  hipMemcpy"), "{text}");
+    let csv = gpuprof(&["report", "-q", "--csv", &path]).stdout;
+    assert!(csv.contains(",3,300.000000,,,\"hipMemcpy\""), "{csv}");
+    let report = Report::of(ROCPROF_SUMS_3);
+    assert_eq!(report.column("imported_api_summary", "Max (ns)"), [500]);
+}
+
+#[test]
+fn kernels_that_rocprof_lists_are_records() {
+    let report = Report::of(ROCPROF_KERNELS);
+    assert_eq!(report.sums("gpu_summary"), BTreeMap::from([("scale(float*, int)", (2, 900))]));
+    assert_eq!(report.codes, ["printed-trace"]);
+    let folder = folder();
+    let path = folder.argument("kernels.csv", ROCPROF_KERNELS.as_bytes());
+    let columns = "SELECT device, stream, start_ns, duration_ns FROM kernel ORDER BY start_ns";
+    let rows = gpuprof(&["query", "--format", "csv", &path, columns]).stdout;
+    assert!(rows.ends_with("1,2,1000,400\n1,2,2000,500\n"), "{rows}");
+}
+
+#[test]
 fn the_same_files_packed_and_under_any_name() {
     let folder = TempFolder::new("readers-packed");
     for (kind, bytes) in foreign_kinds() {

@@ -40,6 +40,8 @@ const SCHEMA: &str = "
     CREATE TABLE CUPTI_ACTIVITY_KIND_OPENACC_DATA (start INTEGER, end INTEGER, globalTid INTEGER, eventKind INTEGER,
         lineNo INTEGER, srcFile INTEGER, varName INTEGER);
     CREATE TABLE OPENMP_EVENT_KIND_PARALLEL (start INTEGER, end INTEGER, globalTid INTEGER);
+    CREATE TABLE OSRT_API (start INTEGER, end INTEGER, eventClass INTEGER, globalTid INTEGER, nameId INTEGER);
+    CREATE TABLE MPI_P2P_EVENTS (start INTEGER, end INTEGER, globalTid INTEGER, textId INTEGER);
     CREATE TABLE CUDA_UM_CPU_PAGE_FAULT_EVENTS (start INTEGER, globalPid INTEGER, address INTEGER,
         originalFaultPc INTEGER);
     CREATE TABLE CUDA_UM_GPU_PAGE_FAULT_EVENTS (start INTEGER, end INTEGER, globalPid INTEGER, deviceId INTEGER,
@@ -390,6 +392,8 @@ const LARGE: &[(&str, &str, f64)] = &[
     ("nvtx_kern_sum", "Total Time (ns)", 30e9),
     // Needs a log: functions.rs.
     ("functions", "Total Time (ns)", 0.0),
+    ("osrt_sum", "Total Time (ns)", 12e9),
+    ("mpi_event_sum", "Total Time (ns)", 14e9),
     ("openacc_sum", "Total Time (ns)", 10e9),
     ("openmp_sum", "Total Time (ns)", 10e9),
     ("um_sum", "GPU Page Faults", 6e9),
@@ -425,6 +429,8 @@ fn no_sum_wraps_at_32_bits() {
     for _ in 0..2 {
         r.row("CUPTI_ACTIVITY_KIND_OPENACC_DATA", &[S, 6 * S, main, 5, 85, 6, 7]);
         r.row("OPENMP_EVENT_KIND_PARALLEL", &[S, 6 * S, main]);
+        r.row("OSRT_API", &[S, 7 * S, 27, main, 6]);
+        r.row("MPI_P2P_EVENTS", &[S, 8 * S, main, 7]);
         r.row("CUDA_UM_GPU_PAGE_FAULT_EVENTS", &[S, 2 * S, thread(10, 0), 0, 0x7f00_0000_0000, 3 * S]);
     }
     for pc in [0x40_1000, 0x40_1000, 0x40_2000] {
@@ -485,7 +491,7 @@ fn old_names_and_arguments_lead_to_views_and_unknown_ones_are_refused() {
     ] {
         assert_eq!(find_view(old).map(|(view, _)| view.name()), Ok(name));
     }
-    for wrong in ["osrt_sum", "cuda_gpu_kern_sum:bass", "cuda_api_sum:base"] {
+    for wrong in ["vulkan_api_sum", "cuda_gpu_kern_sum:bass", "cuda_api_sum:base"] {
         let error = find_view(wrong).err().unwrap_or_else(|| panic!("{wrong} is taken")).to_string();
         assert!(error.contains("known are") || error.contains("it takes none"), "{error}");
     }

@@ -196,7 +196,9 @@ fn threads_are_told_apart_and_those_that_wait_come_only_if_asked_for() {
         trace.samples.iter().filter(|s| trace.threads.get(&s.tid).is_some_and(|n| n == name)).count()
     };
     assert!(of(&trace, "alpha") > 5 && of(&trace, "beta") > 5, "{:?}", trace.threads);
-    assert_eq!(trace.share("join"), 0.0, "the main thread waits");
+    // It waits, except in the moment in which it begins to.
+    let joining = trace.samples.iter().filter(|s| trace.names(s).contains(&"join")).count();
+    assert!(joining <= 1, "{joining} samples of the main thread");
 
     let folder = TempFolder::new("stacks-idle");
     record(&folder, &["--idle"], &["python3", &source("spin.py"), "threads", "0.6"]);

@@ -114,10 +114,16 @@ fn text_and_csv_say_the_same_as_json() {
     assert_eq!(figure(&device, "plain_kernel", "kernel_total_ns"), kernel["total_ns"].to_string());
     let text = common::gpuprof(&["top", "--once", "--top", "2", &path]).stdout;
     for word in
-        ["train.py, pid 1, rank 3", "closed", "GPU 0", "NVIDIA H100", "launches/s", "  copy\n", "… and 4 more"]
+        ["train.py, pid 1, rank 3", "closed", "GPU 0", "NVIDIA H100", "launches/s", "  copy<", "… and 4 more"]
     {
         assert!(text.contains(word), "{word} in {text}");
     }
+    let in_c = |format| {
+        let args = ["top", "--once", "--top", "2", "--format", format, &path];
+        common::gpuprof_with(&[("LC_ALL", "C")], &args).stdout
+    };
+    assert!(in_c("text").contains("... and 4 more") && in_c("text").is_ascii(), "{}", in_c("text"));
+    assert_eq!(in_c("csv").len(), csv.len());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use shim_config::Settings;
 use crate::gate::GATE;
 use crate::session::Session;
 use crate::writer::Phase;
-use crate::{exit, flush, sys};
+use crate::{cupti, exit, sys};
 
 /// How long a request waits for the gate while CUPTI keeps somebody else in it.
 const GATE_NS: i64 = 2_000_000_000;
@@ -74,7 +74,7 @@ impl Desk {
         if self.session.shared.phase() == Phase::Ended {
             return Some("the trace is closed, or could not be written: the program's standard error says why");
         }
-        (!flush::may_call()).then_some("CUPTI was taken over by another tool, or did not answer")
+        (!cupti::may_call()).then_some("CUPTI was taken over by another tool, or did not answer")
     }
 
     /// Opens or closes the gate.

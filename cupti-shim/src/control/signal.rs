@@ -57,8 +57,8 @@ pub fn install(settings: &Settings) {
     }
 }
 
-/// A forked child begins anew: what it inherited wakes nobody.
-pub(super) fn reset() {
+/// See [`crate::fork`]: what a child inherited wakes nobody.
+pub(super) fn forget() {
     WAKE.store(-1, Ordering::Release);
     SIGNALS.store(0, Ordering::Release);
 }

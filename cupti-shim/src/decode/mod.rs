@@ -48,6 +48,7 @@ mod synthetic;
 mod tests;
 
 use cupti_sys::Field;
+use cupti_sys::fields::{driver, runtime};
 
 use crate::correlation::Correlation;
 use crate::strides::Strides;
@@ -67,6 +68,8 @@ pub struct Facts {
     pub start_ns: i64,
     /// End, likewise; the start where the kind has one time only.
     pub end_ns: i64,
+    /// The thread that made the call; 0 where the record is of something else.
+    pub tid: u32,
 }
 
 /// What came of a block.
@@ -253,6 +256,10 @@ impl Decoder {
                 correlation: Some(correlation).filter(|&id| id != 0),
                 start_ns: start as i64,
                 end_ns: end as i64,
+                tid: match id {
+                    driver::KIND | runtime::KIND => record.u32(driver::THREAD_ID),
+                    _ => 0,
+                },
             };
             if kind.defines || keep(&facts) {
                 walk.kept += 1;

@@ -191,7 +191,7 @@ fn a_filter_sees_every_record_of_activity_and_no_definition() {
         seen.push(*facts);
         facts.correlation == Some(22)
     });
-    let facts = |kind, correlation, start_ns, end_ns| Facts { kind, correlation, start_ns, end_ns };
+    let facts = |kind, correlation, start_ns, end_ns| Facts { kind, correlation, start_ns, end_ns, tid: 0 };
     assert_eq!(seen, [facts(10, Some(21), 5, 9), facts(5, Some(22), 2, 3), facts(39, Some(22), 0, 0)]);
     assert_eq!((walk.records, walk.kept, walk.excluded, walk.ignored), (6, 4, 1, 1));
     assert_eq!((walk.first_ns, walk.last_ns), (2, 9));

@@ -16,8 +16,8 @@ pub fn take() -> bool {
     CAME.load(Ordering::Relaxed) && CAME.swap(false, Ordering::AcqRel)
 }
 
-/// A forked child was not asked.
-pub fn renew() {
+/// See [`crate::fork`]: a child was not asked.
+pub fn forget() {
     CAME.store(false, Ordering::Release);
 }
 

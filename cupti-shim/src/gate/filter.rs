@@ -2,26 +2,54 @@
 
 use shim_config::Membership;
 
+use super::spans::Spans;
 use super::{GATE, Window};
 use crate::correlation::Correlation;
 use crate::decode::Facts;
 use crate::sync::atomic::Ordering;
+use crate::sys;
 
 /// The writer's view of the windows.
 pub struct Filter {
     version: u64,
-    windows: Vec<Window>,
     membership: Membership,
     /// Everything is kept: one window from the beginning that never closed.
     all: bool,
+    /// Correlation ids inside windows that are told by them.
+    ids: Spans<u64>,
+    /// Moments inside windows without ids.
+    times_without_ids: Spans<i64>,
+    /// Moments inside any window.
+    times: Spans<i64>,
     /// Calls of our own.
-    own_calls: Vec<u64>,
+    own_calls: Spans<u64>,
 }
 
 impl Filter {
     /// A filter that has seen nothing yet.
     pub fn new(membership: Membership) -> Filter {
-        Filter { version: u64::MAX, windows: Vec::new(), membership, all: false, own_calls: Vec::new() }
+        Filter::of(&[], membership)
+    }
+
+    fn of(windows: &[Window], membership: Membership) -> Filter {
+        let mut filter = Filter {
+            version: u64::MAX,
+            membership,
+            all: false,
+            ids: Spans::new(),
+            times_without_ids: Spans::new(),
+            times: Spans::new(),
+            own_calls: Spans::new(),
+        };
+        filter.take(windows);
+        filter
+    }
+
+    fn take(&mut self, windows: &[Window]) {
+        self.all = matches!(windows, [w] if w.after == Some(0) && w.end_ns.is_none());
+        self.ids = Spans::union(windows.iter().filter_map(Window::ids));
+        self.times = Spans::union(windows.iter().map(Window::times));
+        self.times_without_ids = Spans::union(windows.iter().filter(|w| w.ids().is_none()).map(Window::times));
     }
 
     /// Takes the windows as they are now. Called before each block: all windows that its records can belong to have
@@ -30,9 +58,8 @@ impl Filter {
         if GATE.version.load(Ordering::Acquire) != self.version {
             let state = GATE.lock();
             self.version = GATE.version.load(Ordering::Acquire);
-            self.windows.clone_from(&state.windows);
+            self.take(&state.windows);
             self.own_calls.clone_from(&state.own_calls);
-            self.all = matches!(&self.windows[..], [w] if w.after == Some(0) && w.end_ns.is_none());
         }
     }
 
@@ -44,9 +71,10 @@ impl Filter {
     /// Whether a record belongs into the trace.
     pub fn keeps(&self, record: &Facts) -> bool {
         use cupti_sys::*;
-        if !self.own_calls.is_empty()
-            && record.correlation.is_some_and(|id| self.own_calls.binary_search(&id).is_ok())
-        {
+        if record.tid != 0 && sys::is_own_thread(record.tid) {
+            return false;
+        }
+        if !self.own_calls.is_empty() && record.correlation.is_some_and(|id| self.own_calls.hold(id)) {
             return false;
         }
         if self.all {
@@ -68,19 +96,18 @@ impl Filter {
             | CUPTI_ACTIVITY_KIND_STREAM
             | CUPTI_ACTIVITY_KIND_NAME
             | CUPTI_ACTIVITY_KIND_DEVICE_ATTRIBUTE => true,
-            _ => self.windows.iter().rev().any(|w| match record.correlation {
-                Some(id) if w.has_ids() && !(ran_on_gpu && self.membership == Membership::RanInside) => w.holds(id),
-                _ => w.holds_time(record.start_ns),
-            }),
+            _ => match record.correlation {
+                Some(id) if !(ran_on_gpu && self.membership == Membership::RanInside) => {
+                    self.ids.hold(id) || self.times_without_ids.hold(record.start_ns)
+                }
+                _ => self.times.hold(record.start_ns),
+            },
         }
     }
 
     /// Whether a range of the program that lasted from `start_ns` to `end_ns` (none: still open) touches a window.
     pub fn keeps_range(&self, start_ns: i64, end_ns: Option<i64>) -> bool {
-        self.all
-            || self.windows.iter().any(|w| {
-                w.end_ns.is_none_or(|end| start_ns < end) && end_ns.is_none_or(|range_end| range_end >= w.start_ns)
-            })
+        self.all || self.times.touch(start_ns, end_ns.unwrap_or(i64::MAX))
     }
 }
 
@@ -93,12 +120,12 @@ mod tests {
     }
 
     fn filter(windows: Vec<Window>, membership: Membership) -> Filter {
-        Filter { version: 0, windows, membership, all: false, own_calls: Vec::new() }
+        Filter::of(&windows, membership)
     }
 
     fn kernel(correlation: u64, start_ns: i64) -> Facts {
         let kind = cupti_sys::CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
-        Facts { kind, correlation: Some(correlation), start_ns, end_ns: start_ns + 10 }
+        Facts { kind, correlation: Some(correlation), start_ns, end_ns: start_ns + 10, tid: 0 }
     }
 
     #[test]

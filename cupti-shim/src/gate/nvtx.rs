@@ -29,7 +29,7 @@ pub fn nvtx_begin(domain: &[u8], message: &[u8]) -> bool {
     if let Some(session) = session {
         session.synchronize_if_asked();
     }
-    let mut state = GATE.lock();
+    let Some(mut state) = GATE.enter(session) else { return false };
     state.depth += 1;
     if let (1, Some(session)) = (state.depth, session) {
         GATE.open(&mut state, session, Edge::Now);
@@ -38,7 +38,7 @@ pub fn nvtx_begin(domain: &[u8], message: &[u8]) -> bool {
 }
 
 fn note_name(message: &[u8]) {
-    let mut state = GATE.lock();
+    let Some(mut state) = GATE.enter(None) else { return };
     if state.names.len() >= NAMES {
         GATE.names_done.store(true, Ordering::Relaxed);
     } else if !state.names.iter().any(|n| n == message) {
@@ -55,7 +55,7 @@ pub fn nvtx_end() {
     if let Some(session) = session {
         session.synchronize_if_asked();
     }
-    let mut state = GATE.lock();
+    let Some(mut state) = GATE.enter(session) else { return };
     state.depth = state.depth.saturating_sub(1);
     if let (0, Some(session)) = (state.depth, session) {
         GATE.close(&mut state, session, Edge::Now);

@@ -18,22 +18,15 @@ pub struct Window {
 }
 
 impl Window {
-    /// Whether a moment on the trace clock lies in it.
-    pub(super) fn holds_time(&self, ns: i64) -> bool {
-        ns >= self.start_ns && self.end_ns.is_none_or(|end| ns < end)
+    /// Moments on the trace clock that lie in it.
+    pub(super) fn times(&self) -> (i64, i64) {
+        (self.start_ns, self.end_ns.unwrap_or(i64::MAX))
     }
 
-    /// Whether a call lies in it.
-    pub(super) fn holds(&self, correlation: u64) -> bool {
-        let closed_by_time = self.before.is_none() && self.end_ns.is_some();
-        self.after.is_some_and(|after| correlation > after)
-            && !closed_by_time
-            && self.before.is_none_or(|before| correlation < before)
-    }
-
-    /// Whether calls are told by their ids.
-    pub(super) fn has_ids(&self) -> bool {
-        self.after.is_some() && (self.before.is_some() || self.end_ns.is_none())
+    /// Correlation ids of the calls that lie in it; none where only times tell.
+    pub(super) fn ids(&self) -> Option<(u64, u64)> {
+        let before = self.before.or(self.end_ns.is_none().then_some(u64::MAX))?;
+        Some((self.after? + 1, before))
     }
 
     /// As the trace has it.

@@ -218,7 +218,7 @@ impl Generation {
     }
 
     /// For a forked child: nobody is inside, whatever the counts of the parent's threads say.
-    pub(super) fn start_over(&self, epoch: u32) {
+    pub(super) fn forget(&self, epoch: u32) {
         for lane in &self.inside {
             lane.0.store(0, Ordering::Relaxed);
         }

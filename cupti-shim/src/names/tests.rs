@@ -52,7 +52,7 @@ fn ids_of_the_writer_come_from_the_same_row() {
 fn starting_over_forgets_names_and_ids() {
     let names = Names::new();
     names.intern(b"of the parent");
-    names.start_over();
+    names.forget();
     assert_eq!(drained(&names), []);
     assert_eq!(names.intern(b"of the child"), 1);
     assert_eq!(names.intern(b"of the parent"), 2);

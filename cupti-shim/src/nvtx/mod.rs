@@ -42,14 +42,12 @@ fn intern(bytes: &[u8]) -> u32 {
     crate::names::NAMES.intern(bytes)
 }
 
-/// For a child process that is recorded in its own right: forgets the parent's events, threads and string ids.
-///
-/// Called before its names and its file are new; handles that the program holds stay valid.
-pub fn start_over() {
-    queue::start_over();
-    thread::start_over();
-    record::start_over();
-    COUNTS.start_over();
+/// See [`crate::fork`]: forgets the parent's events, threads and string ids. Handles that the program holds stay valid.
+pub fn forget() {
+    queue::forget();
+    thread::forget();
+    record::forget();
+    COUNTS.forget();
 }
 
 /// What was odd about the program's calls.
@@ -78,7 +76,7 @@ impl Counters {
         self.strange_handles.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn start_over(&self) {
+    fn forget(&self) {
         for count in [&self.pops_without_push, &self.untracked, &self.strange_handles] {
             count.store(0, Ordering::Relaxed);
         }

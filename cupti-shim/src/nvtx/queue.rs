@@ -47,12 +47,14 @@ pub fn prepare() {
     }
 }
 
-/// Forgets what was queued, for a child that is recorded in its own right. The old queue is left where it is.
-pub fn start_over() {
+/// See [`crate::fork`]. The old queue is left where it is.
+pub fn forget() {
     if !QUEUE.load(Ordering::Acquire).is_null() {
         QUEUE.store(Box::into_raw(Box::new(ArrayQueue::new(CAPACITY))), Ordering::Release);
     }
     LOST.store(0, Ordering::Relaxed);
+    LOST_FROM_NS.store(i64::MAX, Ordering::Relaxed);
+    LOST_TO_NS.store(i64::MIN, Ordering::Relaxed);
     TOLD.store(false, Ordering::Relaxed);
 }
 

@@ -37,7 +37,8 @@ pub fn guarded<R>(otherwise: R, body: impl FnOnce() -> R) -> R {
     answer
 }
 
-pub(super) fn start_over() {
+/// See [`crate::fork`].
+pub(super) fn forget() {
     for slot in &MATCHED {
         slot.store(0, Ordering::Relaxed);
     }

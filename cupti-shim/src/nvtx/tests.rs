@@ -382,7 +382,7 @@ fn a_forked_child_says_nothing_and_its_program_notices_nothing() {
         let quiet = len() == before;
         // It becomes ours: from then on it is like any other process.
         let own = crate::sys::claim(|| true);
-        start_over();
+        forget();
         let again = len() == 0 && push(dso, c"own") == 0 && range_pop(dso) == 0 && len() == 2;
         // SAFETY: ends the child at once.
         unsafe { libc::_exit(if silent && handles && quiet && own && again { 0 } else { 1 }) };
@@ -401,7 +401,7 @@ fn string_ids_of_registered_texts_are_new_in_a_process_that_starts_over() {
     let dso = attached();
     let text = attributes(abi::MESSAGE_REGISTERED, register(dso, null_mut(), c"kept for good"));
     push_ex(dso, null_mut(), &text);
-    start_over();
+    forget();
     assert_eq!(push_ex(dso, null_mut(), &text), 0, "the stack is new as well");
     pop_in(dso, null_mut());
     assert_eq!(trace().rows[0].name_id, id("kept for good"));

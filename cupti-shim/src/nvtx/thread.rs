@@ -65,8 +65,8 @@ pub fn epoch() -> u32 {
     EPOCH.load(Ordering::Relaxed)
 }
 
-/// Makes every thread forget what it inherited.
-pub fn start_over() {
+/// See [`crate::fork`]: every thread forgets what it inherited, at its next call.
+pub fn forget() {
     EPOCH.fetch_add(1, Ordering::Relaxed);
 }
 

@@ -7,6 +7,7 @@ use std::mem::MaybeUninit;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{CreateError, DescriptorTaken, HeaderProgress, LOWEST_FD, Name, Stage, TraceFile, c_path};
 use crate::log::identity;
@@ -105,12 +106,30 @@ fn proc_path(fd: i32) -> Option<CString> {
     c_path(&own_proc(&format!("fd/{fd}")))
 }
 
-/// `FOLDER/.NAME.PID.part`: hidden, and no other process's. The name is cut where it would become too long.
+/// Tells this process's hidden files from those of all others: containers on a shared file system can have equal process
+/// ids and host names.
+fn token() -> u64 {
+    static TOKEN: AtomicU64 = AtomicU64::new(0);
+    let mut fresh = [0u8; 8];
+    if TOKEN.load(Ordering::Relaxed) == 0 {
+        // SAFETY: writes eight bytes at most. Without them (an old kernel, or one that has just started) the clock serves.
+        let got = unsafe { libc::syscall(libc::SYS_getrandom, fresh.as_mut_ptr(), fresh.len(), 1) };
+        let number = if got == 8 { u64::from_ne_bytes(fresh) } else { crate::sys::realtime_ns().unsigned_abs() };
+        let _ = TOKEN.compare_exchange(0, number | 1, Ordering::Relaxed, Ordering::Relaxed);
+    }
+    TOKEN.load(Ordering::Relaxed)
+}
+
+/// `FOLDER/.NAME.PID-TOKEN.part`: hidden, and no other process's. The name is cut where it would become too long.
 pub(super) fn temporary_path(path: &Path) -> Option<CString> {
+    hidden_path(path, token())
+}
+
+fn hidden_path(path: &Path, token: u64) -> Option<CString> {
     let name = path.file_name()?.as_bytes();
     let mut hidden = b".".to_vec();
     hidden.extend_from_slice(&name[..name.len().min(200)]);
-    hidden.extend_from_slice(format!(".{}.part", crate::sys::getpid()).as_bytes());
+    hidden.extend_from_slice(format!(".{}-{token:016x}.part", crate::sys::getpid()).as_bytes());
     c_path(&path.with_file_name(OsStr::from_bytes(&hidden)))
 }
 
@@ -118,7 +137,7 @@ fn open_temporary(path: &Path) -> io::Result<i32> {
     let name = temporary_path(path).ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
     match open_at(&name, libc::O_CREAT | libc::O_EXCL) {
         Err(e) if e.raw_os_error() == Some(libc::EEXIST) => {
-            // Of a process that had our pid and was killed at that moment.
+            // An earlier try of this process.
             // SAFETY: a terminated path.
             unsafe { libc::unlink(name.as_ptr()) };
             open_at(&name, libc::O_CREAT | libc::O_EXCL)
@@ -214,4 +233,17 @@ fn publish_as(file: &TraceFile, wanted: &Path, path: &Path) -> io::Result<()> {
 
 fn result(rc: i32) -> io::Result<()> {
     if rc == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_of_equal_pid_have_different_hidden_files() {
+        let path = Path::new("/traces/run.gpuprof");
+        assert_eq!(temporary_path(path), temporary_path(path));
+        assert_ne!(hidden_path(path, 1), hidden_path(path, 2));
+        assert!(hidden_path(path, 1).is_some_and(|p| p.to_bytes().starts_with(b"/traces/.run.gpuprof.")));
+    }
 }

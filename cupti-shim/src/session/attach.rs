@@ -2,19 +2,17 @@
 //! cannot be.
 
 use std::path::PathBuf;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use shim_config::find::{self, Facts};
 use shim_config::{Cause, Settings};
 
 use super::callbacks::on_callback;
-use super::{FAILURE, SESSION, Session};
+use super::{SESSION, Session};
 use crate::cupti::{Cupti, CuptiError, Subscriber};
-use crate::gate::GATE;
 use crate::load::{self, Loaded};
 use crate::strides::Strides;
-use crate::{control, exit, log, nvtx, python, sys, writer};
+use crate::{control, exit, failure, fork, log, sys};
 
 /// Says once why nothing will be recorded, and keeps it for the file and the list of processes.
 pub fn fail(loaded: &Loaded, cause: Cause, detail: String) {
@@ -22,7 +20,7 @@ pub fn fail(loaded: &Loaded, cause: Cause, detail: String) {
     let (colon, semicolon) = (if detail.is_empty() { "" } else { ": " }, if remedy.is_empty() { "" } else { "; " });
     log::line(1, format_args!("nothing is recorded: {cause}{colon}{detail}{semicolon}{remedy}"));
     load::note_seen(loaded, true, None, Some(cause.clone()), Some(detail.clone().into_bytes()));
-    *FAILURE.lock().unwrap_or_else(PoisonError::into_inner) = Some((cause, detail));
+    failure::keep(cause, detail);
 }
 
 /// Begins the recording of this process. Called by the driver inside the first `cuInit`.
@@ -86,13 +84,7 @@ pub fn arm() -> bool {
             unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
             return true;
         }
-        SESSION.store(std::ptr::null_mut(), Ordering::Release);
-        exit::reset();
-        control::reset();
-        nvtx::start_over();
-        writer::renew();
-        python::start_over();
-        GATE.reset()
+        fork::forget()
     })
 }
 

@@ -146,10 +146,9 @@ pub fn shared() -> &'static Shared {
     }
 }
 
-/// A forked child begins anew. What it inherited is left where it is: a thread of the parent may have been half way
-/// through a push.
-pub fn renew() {
-    NAMES.start_over();
+/// See [`crate::fork`]. What a child inherited is left where it is: a thread of the parent may have been half way through
+/// a push.
+pub fn forget() {
     if !SHARED.load(Ordering::Acquire).is_null() {
         SHARED.store(Box::into_raw(Box::new(Shared::new(&NAMES))), Ordering::Release);
     }

@@ -4,6 +4,7 @@ use super::choice::{PlaceArg, Targets};
 use crate::control::{self, Found, Process, people};
 use crate::error::{Error, Result};
 use crate::render::document::Document;
+use crate::render::people::People;
 use crate::render::table::{self, Cell, Heading, Table};
 use crate::trace::sink::Note;
 use people::Person;
@@ -61,12 +62,14 @@ pub fn run(args: &Args) -> Result<()> {
         match args.format {
             Format::Json => document.write(out, table::Format::Json)?,
             Format::Text => {
+                let mut out = People::uncut().lines(out);
                 for table in document.tables.iter().filter(|table| !table.rows.is_empty()) {
-                    table.write(out, table::Format::Table)?;
+                    table.write(&mut out, table::Format::Table)?;
                 }
                 for note in &document.notes {
                     writeln!(out, "{}", note.text)?;
                 }
+                return out.flush();
             }
         }
         out.flush()
@@ -172,6 +175,7 @@ pub fn status(targets: &Targets, format: Format) -> Result<()> {
             serde_json::to_writer_pretty(&mut *out, &all)?;
             return writeln!(out);
         }
+        let mut out = People::uncut().lines(out);
         for process in &processes {
             writeln!(out, "{}", process.title())?;
             for (key, value) in lines(&with_pid(process)) {

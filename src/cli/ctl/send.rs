@@ -3,6 +3,7 @@
 use super::at::now_unix_ns;
 use crate::control::{PATIENCE, Process};
 use crate::error::{Error, Result};
+use crate::render::people::text;
 use serde_json::Value;
 use std::io::{self, Write as _};
 use std::sync::mpsc::channel;
@@ -42,7 +43,8 @@ pub fn to_all(
         match answer {
             Ok(answer) => {
                 obeyed += 1;
-                writeln!(io::stdout(), "{title}: {}", done(&answer)).map_err(|e| Error::output(&e))?;
+                writeln!(io::stdout(), "{}", text(&format!("{title}: {}", done(&answer))))
+                    .map_err(|e| Error::output(&e))?;
             }
             Err(why) => failed.push(format!("{title}: {why}")),
         }

@@ -1,12 +1,13 @@
 //! A trace in a sentence: what it is, when it was made, how long it is, what is inside.
 
 use crate::error::Result;
+use crate::numbers::items;
 use crate::trace::frames::{Frames, OpenedFile};
 use trace_format::schema::TableSpec;
 use trace_format::tables;
 
 /// What is counted, and its name for one and for several.
-const COUNTED: [(&TableSpec, &str, &str); 12] = [
+const COUNTED: [(&TableSpec, &str, &str); 13] = [
     (&tables::KERNEL, "kernel", "kernels"),
     (&tables::MEMCPY, "copy", "copies"),
     (&tables::MEMSET, "fill", "fills"),
@@ -17,6 +18,7 @@ const COUNTED: [(&TableSpec, &str, &str); 12] = [
     (&tables::MEMORY, "allocation or release", "allocations and releases"),
     (&tables::OPENACC, "OpenACC region", "OpenACC regions"),
     (&tables::OPENMP, "OpenMP region", "OpenMP regions"),
+    (&tables::HOST_CALL, "OS runtime or MPI call", "OS runtime and MPI calls"),
     (&tables::SAMPLE, "system measurement", "system measurements"),
     (&tables::CPU_SAMPLE, "CPU sample", "CPU samples"),
 ];
@@ -59,10 +61,10 @@ fn of_file(frames: &Frames, file: &OpenedFile, span: Option<(i64, i64)>, has_epo
 fn inside(frames: &Frames) -> String {
     let counted = COUNTED.iter().filter_map(|(table, one, many)| {
         let rows = frames.rows(table);
-        (rows > 0).then(|| count(rows, one, many))
+        (rows > 0).then(|| items(rows, one, many))
     });
     let counted: Vec<String> = counted.collect();
-    let processes = count(frames.recorded_processes() as u64, "process", "processes");
+    let processes = items(frames.recorded_processes() as u64, "process", "processes");
     let mut devices: Vec<String> =
         frames.devices.iter().map(|(_, row)| frames.names.text(row.name_id).into_owned()).collect();
     devices.sort();
@@ -73,14 +75,6 @@ fn inside(frames: &Frames) -> String {
         true => format!("Inside: no records of {processes}"),
         false => format!("Inside: {} of {processes}{on}", counted.join(", ")),
     }
-}
-
-fn count(n: u64, one: &str, many: &str) -> String {
-    format!("{} {}", grouped(n), if n == 1 { one } else { many })
-}
-
-fn grouped(n: u64) -> String {
-    crate::render::table::Cell::int(n).grouped()
 }
 
 fn bytes(size: u64) -> String {
@@ -146,6 +140,6 @@ mod tests {
         assert_eq!([bytes(999), bytes(47_200), bytes(1_500_000_000)], ["999 bytes", "47.2 KB", "1.5 GB"]);
         assert_eq!([duration(7), duration(1_500), duration(2_340_000)], ["7 ns", "1.5 us", "2.3 ms"]);
         assert_eq!([duration(1_500_000_000), duration(187_000_000_000)], ["1.50 s", "3 min 7 s"]);
-        assert_eq!([count(1, "copy", "copies"), count(1_204, "copy", "copies")], ["1 copy", "1,204 copies"]);
+        assert_eq!([items(1, "copy", "copies"), items(1_204, "copy", "copies")], ["1 copy", "1,204 copies"]);
     }
 }

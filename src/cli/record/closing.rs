@@ -3,6 +3,7 @@
 use super::outcome::{Counts, Outcome};
 use super::place::Place;
 use crate::launch::program::quoted;
+use crate::numbers::{counted, items};
 use crate::trace::ring::is_ring;
 use shim_config::Cause;
 use std::ffi::OsString;
@@ -45,16 +46,16 @@ fn dumps(outcome: &Outcome) -> Option<String> {
         outcome.dumps.iter().take(MOST_DUMPS).map(|dump| format!("{}/", as_typed(dump).display())).collect();
     let more = outcome.dumps.len().saturating_sub(MOST_DUMPS);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let count = counted(outcome.dumps.len() as u64, "dump", "dumps");
+    let count = counted(outcome.dumps.len() as u64, "dump");
     Some(format!("{count} of the flight recorder: {}{more}", names.join(", ")))
 }
 
 fn what(outcome: &Outcome) -> String {
     let recorded = outcome.recorded;
     let processes = if outcome.processes > recorded {
-        format!("{recorded} of {}", counted(outcome.processes as u64, "process", "processes"))
+        format!("{recorded} of {}", items(outcome.processes as u64, "process", "processes"))
     } else {
-        counted(recorded as u64, "process", "processes")
+        items(recorded as u64, "process", "processes")
     };
     let rest = if outcome.empty.is_empty() || outcome.processes <= recorded {
         String::new()
@@ -65,20 +66,17 @@ fn what(outcome: &Outcome) -> String {
     let mut text = format!("recorded {processes}{rest}: {}", records(&outcome.counts));
     match outcome.counts.lost {
         0 => text.push_str("; nothing lost"),
-        lost => text.push_str(&format!("; {} LOST", counted(lost, "record", "records"))),
+        lost => text.push_str(&format!("; {} LOST", counted(lost, "record"))),
     }
     if let Some(samples) = samples(outcome) {
         text.push_str(&format!("; {samples}"));
     }
     if outcome.dropped > 0 {
-        text.push_str(&format!(
-            "; {} dropped by --ring",
-            counted(outcome.dropped, "older record", "older records")
-        ));
+        text.push_str(&format!("; {} dropped by --ring", counted(outcome.dropped, "older record")));
     }
     if outcome.unclosed > 0 {
         // A process that still runs has not closed its trace either.
-        let traces = counted(outcome.unclosed as u64, "trace", "traces");
+        let traces = counted(outcome.unclosed as u64, "trace");
         text.push_str(&format!("; {traces} not closed: killed, or still running"));
     }
     for why in &outcome.unreadable {
@@ -90,7 +88,7 @@ fn what(outcome: &Outcome) -> String {
 /// What the launcher measured from outside.
 fn samples(outcome: &Outcome) -> Option<String> {
     let rows = outcome.launcher.as_ref().map_or(0, |(_, rows)| *rows);
-    (rows > 0).then(|| counted(rows, "sample", "samples"))
+    (rows > 0).then(|| counted(rows, "sample"))
 }
 
 fn records(counts: &Counts) -> String {
@@ -103,7 +101,7 @@ fn records(counts: &Counts) -> String {
         (counts.others, "other record", "other records"),
     ];
     let present = kinds.into_iter().filter(|(count, ..)| *count > 0);
-    present.map(|(count, one, many)| counted(count, one, many)).collect::<Vec<_>>().join(", ")
+    present.map(|(count, one, many)| items(count, one, many)).collect::<Vec<_>>().join(", ")
 }
 
 /// A cause as the end of "3 …".
@@ -183,19 +181,6 @@ fn ring_of(trace: &Path) -> Option<&Path> {
 fn as_typed(path: &Path) -> PathBuf {
     let here = std::env::current_dir().ok();
     here.and_then(|here| path.strip_prefix(here).ok().map(PathBuf::from)).unwrap_or_else(|| path.to_owned())
-}
-
-/// `1 kernel`, `12,345 kernels`.
-fn counted(count: u64, one: &str, many: &str) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    format!("{text} {}", if count == 1 { one } else { many })
 }
 
 fn size(bytes: u64) -> String {
@@ -329,9 +314,9 @@ mod tests {
 
     #[test]
     fn numbers_are_grouped_and_sizes_scaled() {
-        assert_eq!(counted(0, "a", "b"), "0 b");
-        assert_eq!(counted(999, "a", "b"), "999 b");
-        assert_eq!(counted(1_000, "a", "b"), "1,000 b");
+        assert_eq!(items(0, "a", "b"), "0 b");
+        assert_eq!(items(999, "a", "b"), "999 b");
+        assert_eq!(items(1_000, "a", "b"), "1,000 b");
         assert_eq!(size(1023), "1023 bytes");
         assert_eq!(size(1 << 50), "1024.0 TiB");
     }

@@ -4,10 +4,12 @@ use super::event::{Calls, Events, Overheads, Ranges, number};
 use super::json;
 use super::own::{self, Own};
 use super::prepared::begin;
+use crate::cupti;
 use crate::export::slices::place::Slot;
 use crate::export::slices::view::column;
 use crate::export::slices::words::{UNKNOWN_OVERHEAD, described, overhead_word};
 use crate::trace::ordered::Piece;
+use std::borrow::Cow;
 use trace_format::columns::Batch;
 use trace_format::tables;
 
@@ -93,7 +95,10 @@ impl Events<'_> {
         if rows.table == &tables::SAMPLE {
             return self.sample(out, rows, slot, i);
         }
-        let (category, name) = described(rows, i);
+        let (category, name) = match rows.table == &tables::HOST_CALL {
+            true => self.host_call(rows, i),
+            false => described(rows, i),
+        };
         self.begin(out, slot, category);
         begin(out, &name);
         out.extend_from_slice(&self.head(slot).place);
@@ -113,6 +118,13 @@ impl Events<'_> {
 }
 
 impl Events<'_> {
+    /// Category and name of a call that is not CUDA's.
+    fn host_call(&self, rows: &Batch, i: usize) -> (&'static [u8], Cow<'_, str>) {
+        let number = |name| column::<u32>(rows, name).get(i).unwrap_or(0);
+        let category: &[u8] = if number("domain") == cupti::MPI { b"mpi" } else { b"os_runtime" };
+        (category, self.context.labels.text(number("name_id")).into())
+    }
+
     /// A measurement, as a counter. It comes back from the list of rows.
     fn sample(&self, out: &mut Vec<u8>, rows: &Batch, slot: &Slot, i: usize) {
         let metric = column::<u32>(rows, "metric_id").get(i).unwrap_or(0);

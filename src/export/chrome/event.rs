@@ -152,6 +152,12 @@ impl<'p> View<'p> {
             _ => View::Other(rows),
         }
     }
+
+    /// Whether row `i` is a function of Python.
+    pub fn is_python(&self, i: usize) -> bool {
+        const PYTHON: u32 = 5;
+        matches!(self, View::Ranges(rows) if rows.style.get(i) == Some(PYTHON))
+    }
 }
 
 /// Writes events.

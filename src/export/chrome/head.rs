@@ -75,12 +75,17 @@ fn own(out: &mut Vec<u8>, frames: &Frames, who: &Who, zero_ns: i64) {
         let number = |value: Option<i64>| value.map_or("null".to_owned(), |v| v.to_string());
         let [pid, rank, world_size] = [info.pid, info.rank, info.world_size].map(|v| number(v.map(i64::from)));
         let text = format!(
-            "{{\"json_pid\":{},\"pid\":{pid},\"rank\":{rank},\"world_size\":{world_size},\"offset_ns\":{}{}}}",
+            "{{\"json_pid\":{},\"pid\":{pid},\"rank\":{rank},\"world_size\":{world_size},\"offset_ns\":{}{}",
             who.pid(ordinal as u32),
             number(info.unix_offset_ns),
             if info.is_launcher { ",\"launcher\":true" } else { "" },
         );
         out.extend_from_slice(text.as_bytes());
+        if let Some(name) = &info.name {
+            out.extend_from_slice(b",\"name\":");
+            json::string(out, name.as_bytes());
+        }
+        out.push(b'}');
     }
     out.extend_from_slice(b"],\"origins\":[");
     for (i, file) in frames.files.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! JSON text, byte by byte: what is written millions of times takes no detour through a general library.
 
-use crate::export::digits::PAIRS;
-pub use crate::export::digits::{signed, unsigned};
+use crate::render::digits::PAIRS;
+pub use crate::render::digits::{signed, unsigned};
 
 /// Nanoseconds as microseconds with three decimals; the integer is cut, never divided as a floating-point number.
 #[inline]

@@ -8,6 +8,7 @@
 
 mod cpu;
 mod event;
+mod foreign;
 mod gpu;
 mod head;
 mod json;
@@ -71,6 +72,7 @@ const KEEPS: &[Keeps] = &[
     all("jit", "our reader alone understands it"),
     all("openacc", "our reader alone understands it"),
     all("openmp", "our reader alone understands it"),
+    all("host_call", "other readers see slices of their threads"),
     all("range", "other readers see no domain, colour or payload"),
     all("sample", "other readers see counters"),
     all(
@@ -80,6 +82,8 @@ const KEEPS: &[Keeps] = &[
     all("frame", "our reader alone understands it"),
     all("stack", "our reader alone understands it"),
     all("launch_stack", "our reader alone understands it"),
+    all("foreign", ""),
+    all("details", ""),
 ];
 
 /// Rows that are written as rows alone.
@@ -111,7 +115,8 @@ fn write_document(context: &Context, output: &mut Output) -> Result<()> {
     })?;
     let mut naming = Naming::new(context.labels, &people);
     let mut writer = Writer::new(context, &mut naming, Placing::new(&people, links), defining)?;
-    context.rows_in_order(super::slices::DRAWN, |chunk| writer.chunk(chunk, output))?;
+    let drawn = [super::slices::DRAWN, foreign::TABLES].concat();
+    context.rows_in_order(&drawn, |chunk| writer.chunk(chunk, output))?;
     writer.rest(output)?;
     writer.stacks(output)?;
     context.rows_in_order(LISTED, |chunk| writer.listed(chunk, output))?;

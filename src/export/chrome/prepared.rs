@@ -5,6 +5,7 @@ use super::own::Own;
 use crate::analysis::labels::Labels;
 use crate::trace::slots::Slots;
 use hashbrown::HashMap;
+use std::io::Write as _;
 use trace_format::tables::ShapeRow;
 
 /// Launch shapes up to which prepared text is kept. More of them repeat too seldom to be worth their memory.
@@ -96,14 +97,12 @@ impl<'a> Prepared<'a> {
         let [grid, block] =
             [[row.grid_x, row.grid_y, row.grid_z], [row.block_x, row.block_y, row.block_z]].map(triple);
         if let (Some(grid), Some(block), Some(sms @ 1..)) = (grid, block, self.multiprocessors) {
-            let product = |v: [i64; 3]| v.iter().map(|&n| i128::from(n)).fold(1i128, i128::saturating_mul);
-            // Thousandths, so that they can be written as microseconds are.
-            let blocks = product(grid).saturating_mul(1000) / i128::from(sms);
-            let warps = blocks.saturating_mul(product(block)) / 32;
-            for (key, value) in [(&b"\"blocks per SM\":"[..], blocks), (b"\"warps per SM\":", warps)] {
-                out.extend_from_slice(key);
-                json::microseconds(out, i64::try_from(value).unwrap_or(i64::MAX));
-                out.push(b',');
+            let product = |v: [i64; 3]| v.iter().map(|&n| n as f64).product::<f64>();
+            let blocks = product(grid) / sms as f64;
+            let warps = blocks * product(block) / 32.0;
+            for (key, value) in [("blocks per SM", blocks), ("warps per SM", warps)] {
+                // Six decimals, as Kineto has them, without the zeros at their end. Writing to memory cannot fail.
+                let _ = write!(out, "\"{key}\":{},", (value * 1e6).round() / 1e6);
             }
         }
         for (key, values) in [(&b"\"grid\":["[..], grid), (b"\"block\":[", block)] {

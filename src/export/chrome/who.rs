@@ -28,7 +28,8 @@ pub struct Who<'a, 'n> {
     pub heads: Vec<Head>,
 }
 
-/// Where numbers begin that nothing in the trace has. Signed 32-bit numbers are all that some viewers read.
+/// Where numbers begin that stand for what has none. Ids of threads are rarely as large, and signed 32-bit numbers are all
+/// that some viewers read.
 const INVENTED: u32 = 1_000_000_000;
 
 /// Stands for no process: what numbers of processes are unique among.
@@ -44,13 +45,17 @@ struct Numbers {
 impl Numbers {
     /// The wanted number, unless another one has it.
     fn give(&mut self, among: u32, wanted: Option<u32>) -> u32 {
-        if let Some(wanted) = wanted.filter(|&n| n < INVENTED)
+        if let Some(wanted) = wanted
             && self.taken.insert((among, wanted))
         {
             return wanted;
         }
-        self.invented = self.invented.saturating_add(1);
-        self.invented
+        loop {
+            self.invented = self.invented.saturating_add(1);
+            if self.taken.insert((among, self.invented)) || self.invented == u32::MAX {
+                return self.invented;
+            }
+        }
     }
 }
 
@@ -74,7 +79,9 @@ impl<'a, 'n> Who<'a, 'n> {
     /// Writes what viewers show about the traced processes.
     pub fn describe_processes(&self, out: &mut Vec<u8>) {
         for (process, &pid) in self.processes.iter().enumerate() {
-            let name = self.naming.labels.process(process as u32);
+            let known = self.naming.labels.frames().processes.get(process);
+            let name = known.and_then(|process| process.info.name.clone());
+            let name = name.unwrap_or_else(|| self.naming.labels.process(process as u32));
             describe_process(out, pid, &name, "CPU", process as u64);
         }
     }
@@ -104,6 +111,16 @@ impl<'a, 'n> Who<'a, 'n> {
     fn pid_of(&mut self, line: Line, out: &mut Vec<u8>) -> u32 {
         let process = line.process();
         let Some(device) = line.device() else { return self.pid(process) };
+        self.device(process, device, out)
+    }
+
+    /// Whether a thread of a process has this number.
+    pub fn is_taken(&self, lane: (u32, u32)) -> bool {
+        self.numbers.taken.contains(&lane)
+    }
+
+    /// The number of a GPU of a process. Writes what viewers show about it when it is new.
+    pub fn device(&mut self, process: u32, device: u32, out: &mut Vec<u8>) -> u32 {
         if let Some(&pid) = self.devices.get(&(process, device)) {
             return pid;
         }

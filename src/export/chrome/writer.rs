@@ -1,6 +1,7 @@
 //! Puts the document together: header, events, lists of rows.
 
 use super::event::{self, Events, View};
+use super::foreign::{self, Lanes, Waiting};
 use super::head;
 use super::json;
 use super::output::Output;
@@ -47,6 +48,10 @@ pub struct Writer<'a, 'n> {
     shapes: Vec<bool>,
     /// How much memory is allocated.
     allocated: Allocated,
+    /// Arguments of foreign traces that wait for their rows.
+    details: Waiting,
+    /// Where entries of foreign traces stand.
+    lanes: Lanes,
 }
 
 impl<'a, 'n> Writer<'a, 'n> {
@@ -73,6 +78,8 @@ impl<'a, 'n> Writer<'a, 'n> {
             zero_ns: None,
             shapes,
             allocated: Allocated::default(),
+            details: Waiting::default(),
+            lanes: Lanes::default(),
         })
     }
 
@@ -81,8 +88,23 @@ impl<'a, 'n> Writer<'a, 'n> {
     /// # Errors
     /// The output cannot be written.
     pub fn chunk(&mut self, chunk: &Chunk, output: &mut Output) -> Result<()> {
-        let placed = self.placing.place(chunk);
+        let (entries, chunk) = self.details.sort_out(chunk);
+        self.entries(&entries, output)?;
+        let placed = self.placing.place(&chunk);
         self.placed(&placed, output)
+    }
+
+    /// Writes entries of foreign traces. They come before rows that begin with them, which they may contain.
+    fn entries(&mut self, entries: &[(Arc<Piece>, usize)], output: &mut Output) -> Result<()> {
+        let Some((piece, i)) = entries.first() else { return Ok(()) };
+        let zero_ns = self.begin(column::<i64>(&piece.rows, "start_ns").get(*i), output)?;
+        let mut text = Vec::new();
+        // The longest first, as everywhere.
+        for (piece, i) in entries.iter().rev() {
+            let (tracks, names) = (&self.placing.tracks, &self.context.frames.names);
+            self.lanes.write(&mut text, (piece, *i), tracks, &mut self.who, &self.prepared, names, zero_ns);
+        }
+        output.text(text)
     }
 
     /// Writes the rows that waited for others.
@@ -98,7 +120,8 @@ impl<'a, 'n> Writer<'a, 'n> {
         if placed.slots.is_empty() {
             return Ok(());
         }
-        let zero_ns = self.begin(placed, output)?;
+        let first = placed.slots.iter().find(|slot| slot.form != Form::Timeless).map(|slot| slot.start_ns);
+        let zero_ns = self.begin(first, output)?;
         let mut text = Vec::new();
         for track in placed.new_tracks.clone() {
             self.who.open(&self.placing.tracks[track], &mut text);
@@ -114,15 +137,22 @@ impl<'a, 'n> Writer<'a, 'n> {
         };
         count_memory(&mut self.allocated, &events, placed, &mut text);
         output.text(text)?;
+        let details = self.details.of_slots(&placed.pieces, &views, &placed.slots);
+        let names = &self.context.frames.names;
         let packing = output.packing();
         let parts: Vec<Result<Vec<u8>>> = placed
             .slots
             .par_chunks(PART_ROWS)
-            .map(|slots| {
+            .enumerate()
+            .map(|(part, slots)| {
                 let mut out = Vec::with_capacity(slots.len() * EVENT_BYTES);
-                for slot in slots {
+                for (i, slot) in slots.iter().enumerate() {
                     let piece = slot.piece as usize;
+                    let begin = out.len();
                     events.write(&mut out, &placed.pieces[piece], &views[piece], slot);
+                    if let Some(Some(row)) = details.get(part * PART_ROWS + i) {
+                        foreign::insert(&mut out, begin, row, names, views[piece].is_python(slot.row as usize));
+                    }
                 }
                 packing(out)
             })
@@ -135,7 +165,7 @@ impl<'a, 'n> Writer<'a, 'n> {
     /// # Errors
     /// A part of a file that cannot be read; the output cannot be written.
     pub fn stacks(&mut self, output: &mut Output) -> Result<()> {
-        let zero_ns = self.begin(&Placed::default(), output)?;
+        let zero_ns = self.begin(None, output)?;
         let (frames, filter, labels) = (self.context.frames, self.context.filter, self.context.labels);
         let mut heads: HashMap<SampledThread, usize> = HashMap::new();
         let mut text = Vec::new();
@@ -153,12 +183,11 @@ impl<'a, 'n> Writer<'a, 'n> {
         output.text(text)
     }
 
-    /// Writes the header, unless that is done. The first row is the earliest.
-    fn begin(&mut self, placed: &Placed, output: &mut Output) -> Result<i64> {
+    /// Writes the header, unless that is done. `first` is the start of the first row, which is the earliest.
+    fn begin(&mut self, first: Option<i64>, output: &mut Output) -> Result<i64> {
         if let Some(zero_ns) = self.zero_ns {
             return Ok(zero_ns);
         }
-        let first = placed.slots.iter().find(|slot| slot.form != Form::Timeless).map(|slot| slot.start_ns);
         let first_ns = earlier(first, cpu_slices::first_ns(self.context.frames, self.context.filter)?);
         let zero_ns = first_ns.map_or(0, base);
         self.zero_ns = Some(zero_ns);
@@ -236,7 +265,7 @@ impl<'a, 'n> Writer<'a, 'n> {
     /// # Errors
     /// The output cannot be written.
     pub fn listed(&mut self, chunk: &Chunk, output: &mut Output) -> Result<()> {
-        self.begin(&Placed::default(), output)?;
+        self.begin(None, output)?;
         // Rows of many tables and processes alternate in time; in lists their order means nothing.
         let mut by_piece: Vec<Vec<usize>> = vec![Vec::new(); chunk.pieces.len()];
         for &(piece, row) in &chunk.order {
@@ -254,8 +283,16 @@ impl<'a, 'n> Writer<'a, 'n> {
     /// # Errors
     /// The output cannot be written.
     pub fn finish(&mut self, output: &mut Output) -> Result<()> {
-        self.begin(&Placed::default(), output)?;
-        output.text(b"\n]}\n".to_vec())
+        self.begin(None, output)?;
+        let left_over = self.details.left_over();
+        if left_over > 0 && self.context.filter.is_everything() {
+            let text = format!("arguments that belong to no row are not written: {left_over} (table details)");
+            self.context.note("details-left-out", text);
+        }
+        let mut text = Vec::new();
+        self.lanes.finish(&mut text, &self.who);
+        text.extend_from_slice(b"\n]}\n");
+        output.text(text)
     }
 }
 

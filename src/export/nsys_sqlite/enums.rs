@@ -41,6 +41,7 @@ static ENUMS: &[(Table, &[Entry])] = &[
         (0, "TRACE_PROCESS_EVENT_CUDA_RUNTIME", "CUDA runtime"),
         (1, "TRACE_PROCESS_EVENT_CUDA_DRIVER", "CUDA driver"),
         (26, "TRACE_PROCESS_EVENT_CUDA_API", "CUDA API"),
+        (27, "TRACE_PROCESS_EVENT_OS_RUNTIME", "OSRT runtime"),
         (48, "TRACE_PROCESS_EVENT_OPENACC", "OpenACC"),
         (67, "TRACE_PROCESS_EVENT_CUDABACKTRACE", "CUDA backtrace"),
         (78, "TRACE_PROCESS_EVENT_OPENMP", "OpenMP"),

@@ -8,6 +8,7 @@ mod activity;
 mod clock;
 mod directives;
 mod enums;
+mod host_calls;
 mod ids;
 mod ranges;
 mod records;
@@ -30,6 +31,10 @@ pub use ranges::FOREIGN_DOMAINS;
 
 /// What these databases call the program that wrote them; the importer knows its own files by it.
 pub const PRODUCT: &str = "gpuprof";
+
+/// The entry of the table about the export that says from where the original counted, in nanoseconds since 1970: sessions
+/// of nsys begin near their records.
+pub const ORIGIN: &str = "GPUPROF_ORIGIN_NS";
 
 /// The format.
 pub static EXPORTER: Exporter = Exporter {
@@ -99,6 +104,11 @@ const KEEPS: &[Keeps] = &[
     },
     Keeps { table: "openmp", columns: Columns::All, note: "kind 4 (idle) is left out" },
     Keeps {
+        table: "host_call",
+        columns: Columns::AllBut(&["returned"]),
+        note: "what a function of the operating system returned is kept",
+    },
+    Keeps {
         table: "range",
         columns: Columns::AllBut(&["range_id"]),
         note: "operators, annotations and Python functions become push/pop ranges of domains with those names",
@@ -134,6 +144,7 @@ fn write(context: &Context, destination: &mut Destination) -> Result<()> {
     activity::write(&mut writer)?;
     records::write(&mut writer)?;
     directives::write(&mut writer)?;
+    host_calls::write(&mut writer)?;
     ranges::write(&mut writer)?;
     drop(writer);
     context.count(database.inserted());
@@ -199,7 +210,7 @@ mod tests {
 
     #[test]
     fn every_table_of_activity_is_kept_or_known_to_be_lost() {
-        let lost = ["external", "frame", "stack", "cpu_sample", "launch_stack"];
+        let lost = ["external", "frame", "stack", "cpu_sample", "launch_stack", "foreign", "details"];
         for table in tables::ALL.iter().filter(|t| matches!(t.role, Role::Activity | Role::Defining)) {
             let kept = KEEPS.iter().any(|keeps| keeps.table == table.name);
             assert!(kept != lost.contains(&table.name), "{}", table.name);

@@ -218,6 +218,44 @@ table! {
 }
 
 table! {
+    /// Calls of the operating system's runtime.
+    OSRT = "OSRT_API" {
+        "start" INT, "end" INT, "eventClass" INT, "globalTid" INT_OR_NULL, "nameId" INT,
+        "returnValue" INT_OR_NULL, "nestingLevel" INT_OR_NULL, "callchainId" INT_OR_NULL,
+    }
+}
+
+table! {
+    /// MPI: messages between two ranks.
+    MPI_P2P = "MPI_P2P_EVENTS" {
+        "start" INT, "end" INT_OR_NULL, "globalTid" INT_OR_NULL, "textId" INT_OR_NULL, "commHandle" INT_OR_NULL,
+        "tag" INT_OR_NULL, "remoteRank" INT_OR_NULL, "size" INT_OR_NULL, "requestHandle" INT_OR_NULL,
+    }
+}
+
+table! {
+    /// MPI: collective operations.
+    MPI_COLLECTIVES = "MPI_COLLECTIVES_EVENTS" {
+        "start" INT, "end" INT_OR_NULL, "globalTid" INT_OR_NULL, "textId" INT_OR_NULL, "commHandle" INT_OR_NULL,
+        "rootRank" INT_OR_NULL, "size" INT_OR_NULL, "recvSize" INT_OR_NULL, "requestHandle" INT_OR_NULL,
+    }
+}
+
+table! {
+    /// MPI: requests that are started or awaited.
+    MPI_START_WAIT = "MPI_START_WAIT_EVENTS" {
+        "start" INT, "end" INT_OR_NULL, "globalTid" INT_OR_NULL, "textId" INT_OR_NULL, "requestHandle" INT_OR_NULL,
+    }
+}
+
+table! {
+    /// MPI: everything else.
+    MPI_OTHER = "MPI_OTHER_EVENTS" {
+        "start" INT, "end" INT_OR_NULL, "globalTid" INT_OR_NULL, "textId" INT_OR_NULL,
+    }
+}
+
+table! {
     /// Processes.
     PROCESSES = "PROCESSES" {
         "globalPid" INT_OR_NULL, "pid" INT_OR_NULL, "name" TEXT,

@@ -1,7 +1,7 @@
 //! What records refer to: processes, threads, GPUs, contexts, streams, and what the file says about itself.
 
 use super::clock::utc;
-use super::{PRODUCT, Writer, ids, schema};
+use super::{ORIGIN, PRODUCT, Writer, ids, schema};
 use crate::error::Result;
 use crate::export::database::{Rows, Value};
 use hashbrown::{HashMap, HashSet};
@@ -38,6 +38,9 @@ fn about(writer: &mut Writer) -> Result<()> {
     ] {
         meta.add([name.into(), value.into()])?;
     }
+    if let (Some(_), Some(origin_ns)) = (writer.clock.epoch_ns, writer.context.frames.origin_ns()) {
+        meta.add([ORIGIN.into(), origin_ns.to_string().as_str().into()])?;
+    }
     let mut start = Rows::new(writer.database, &schema::SESSION_START, &["utcEpochNs", "utcTime"]);
     let time = writer.clock.epoch_ns.map(utc);
     start.add([writer.clock.epoch_ns.into(), time.as_deref().into()])?;
@@ -64,7 +67,7 @@ fn processes(writer: &mut Writer) -> Result<()> {
     let mut rows = Rows::new(writer.database, &schema::PROCESSES, &["globalPid", "pid", "name"]);
     for (process, ordinal) in writer.context.frames.processes.iter().zip(0..) {
         if writer.context.filter.takes_process(ordinal) {
-            let name = writer.context.labels.process(ordinal);
+            let name = process.info.name.clone().unwrap_or_else(|| writer.context.labels.process(ordinal));
             rows.add([writer.ids.process(ordinal).into(), process.info.pid.into(), name.as_str().into()])?;
         }
     }

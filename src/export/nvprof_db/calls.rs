@@ -1,6 +1,6 @@
 //! Calls of the CUDA API. nvprof stores their numbers in CUPTI's lists, not their names.
 
-use super::{Writer, correlation, schema, thread};
+use super::{Writer, about, correlation, schema, thread};
 use crate::cupti::{self, cbid};
 use crate::error::Result;
 use crate::export::database::Rows;
@@ -29,7 +29,12 @@ pub(super) fn write(writer: &mut Writer) -> Result<()> {
             correlation(call.correlation).into(),
             call.result.into(),
         ])
-    })
+    })?;
+    let mut names: Vec<((u32, u32), u32)> = known.iter().map(|(&(_, _, name), &number)| (number, name)).collect();
+    // Of several names for one number the first, whatever the order of the calls was.
+    names.sort_by_key(|&(number, name)| (number, writer.strings.text_of(name).into_owned()));
+    let texts: Vec<_> = names.iter().map(|&(number, name)| (number, writer.strings.text_of(name))).collect();
+    about::write_calls(writer, texts.iter().map(|(number, name)| (*number, name.as_ref())))
 }
 
 /// CUPTI's lists the other way round.

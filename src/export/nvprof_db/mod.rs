@@ -4,6 +4,7 @@
 //!
 //! Rows stand in order of their starts, times are Unix nanoseconds.
 
+pub mod about;
 mod activity;
 mod calls;
 mod directives;
@@ -52,7 +53,7 @@ const KEEPS: &[Keeps] = &[
     Keeps {
         table: "kernel",
         columns: Columns::AllBut(&["channel", "priority"]),
-        note: "times of a trace that has no epoch and begins before 1 are moved, here and in all tables; \
+        note: "times of a trace that has no epoch and begins before 1 are moved for nvprof, here and in all tables, and gpuprof moves them back; \
                correlation ids have 32 bits",
     },
     Keeps {
@@ -142,6 +143,7 @@ fn write_process(context: &Context, process: u32, path: &Path) -> Result<()> {
     target::write(&mut writer)?;
     activity::write(&mut writer)?;
     calls::write(&mut writer)?;
+    about::write(&writer)?;
     records::write(&mut writer)?;
     directives::write(&mut writer)?;
     markers::write(&mut writer)?;
@@ -246,8 +248,8 @@ mod tests {
 
     #[test]
     fn every_table_of_activity_is_kept_or_known_to_be_lost() {
-        // Such databases have no place for stacks.
-        let lost = ["frame", "stack", "cpu_sample", "launch_stack"];
+        // Such databases have no place for stacks, for calls that are not CUDA's, nor for what other profilers say.
+        let lost = ["frame", "stack", "cpu_sample", "launch_stack", "host_call", "foreign", "details"];
         for table in tables::ALL.iter().filter(|t| matches!(t.role, Role::Activity | Role::Defining)) {
             let kept = KEEPS.iter().any(|keeps| keeps.table == table.name);
             assert!(kept != lost.contains(&table.name), "{}", table.name);

@@ -259,6 +259,7 @@ impl Texts {
             | Source::Pid
             | Source::Rank
             | Source::Clock
+            | Source::Origin
             | Source::Span(_) => Key::Process,
         };
         Texts { key, pool: Pool::default(), dense: Vec::new(), sparse: HashMap::default() }

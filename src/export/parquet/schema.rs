@@ -19,7 +19,7 @@ pub fn of(layout: &Layout, table: &TableSpec) -> Result<Type, ParquetError> {
 /// Whether a row of `table` may have no value in this column.
 pub fn is_optional(column: &FlatColumn, table: &TableSpec) -> bool {
     match column.source(0) {
-        Source::Table | Source::Process | Source::Clock => false,
+        Source::Table | Source::Process | Source::Clock | Source::Origin => false,
         Source::Cell(index) => table.columns[index].nullable,
         _ => true,
     }

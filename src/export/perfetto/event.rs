@@ -196,6 +196,10 @@ fn category(rows: &Batch, columns: &Columns, i: usize) -> u64 {
             Some(1) => "cuda_driver",
             _ => "cuda_runtime",
         },
+        "host_call" => match crate::export::slices::view::column::<u32>(rows, "domain").get(i) {
+            Some(crate::cupti::MPI) => "mpi",
+            _ => "os_runtime",
+        },
         "range" => match columns.style.get(i) {
             Some(3) => "cpu_op",
             Some(5) => "python_function",

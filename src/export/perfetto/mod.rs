@@ -114,6 +114,7 @@ const KEEPS: &[Keeps] = &[
     all("jit"),
     all("openacc"),
     all("openmp"),
+    all("host_call"),
     only("range", &["start_ns", "end_ns", "domain_id", "name_id", "category", "payload_i64", "payload_f64", "tid"]),
     all("sample"),
     Keeps {

@@ -60,6 +60,8 @@ pub static CATEGORIES: &[&str] = &[
     "jit",
     "openacc",
     "openmp",
+    "os_runtime",
+    "mpi",
     "cpu_stack",
     "other",
 ];
@@ -130,7 +132,7 @@ impl<'a> Names<'a> {
                 let id = columns.name_id.get(i).unwrap_or(0);
                 self.number(Source::Call, id, || labels.api(id))
             }
-            "range" => {
+            "range" | "host_call" => {
                 let id = columns.name_id.get(i).unwrap_or(0);
                 self.number(Source::Text, id, || labels.text(id))
             }

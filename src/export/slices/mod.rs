@@ -30,6 +30,7 @@ pub static DRAWN: &[&TableSpec] = &[
     &tables::JIT,
     &tables::OPENACC,
     &tables::OPENMP,
+    &tables::HOST_CALL,
     &tables::RANGE,
     &tables::SAMPLE,
 ];

@@ -1,7 +1,7 @@
 //! How records become text: CSV, TSV, JSON lines, and the values in them.
 
-use crate::export::digits::{signed, unsigned};
 use crate::export::flat::{Cell, Layout};
+use crate::render::digits::{signed, unsigned};
 use std::io::Write as _;
 
 /// How one record becomes text.
@@ -20,10 +20,6 @@ pub(super) trait Format: Sync {
     }
     /// Begins and ends a record.
     fn ends(&self) -> (&'static [u8], &'static [u8]);
-    /// Whether the last record says how many there are. It must, where a cut file is read back.
-    fn counts_rows(&self) -> bool {
-        false
-    }
 }
 
 /// Commas or another byte, as RFC 4180 has it.
@@ -69,9 +65,6 @@ impl Format for Csv {
     fn ends(&self) -> (&'static [u8], &'static [u8]) {
         // RFC 4180 ends records so.
         (b"", b"\r\n")
-    }
-    fn counts_rows(&self) -> bool {
-        true
     }
 }
 

@@ -3,8 +3,8 @@
 
 use super::format::{Format, put};
 use crate::export::Context;
-use crate::export::digits::{signed, unsigned};
 use crate::export::flat::{self, Cell, Layout, ShapeField, Source, Span};
+use crate::render::digits::{signed, unsigned};
 use crate::trace::ordered::Piece;
 use crate::trace::slots::Slots;
 use hashbrown::HashMap;
@@ -113,7 +113,7 @@ impl<'a, F: Format> Plan<'a, F> {
         };
         let (frames, labels) = (context.frames, context.labels);
         match source {
-            Source::Process | Source::Pid | Source::Rank | Source::Clock => {
+            Source::Process | Source::Pid | Source::Rank | Source::Clock | Source::Origin => {
                 let of = |process: u32| {
                     let mut out = Vec::new();
                     put(self.format, &mut out, &flat::of_process(context, process, source));

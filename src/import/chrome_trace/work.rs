@@ -158,50 +158,21 @@ impl Work {
     /// Pushes its row.
     pub fn push(self, sink: &mut Sink, process: ProcessIx, name_id: u32, start_ns: i64, duration_ns: Option<i64>) {
         let Work { kind, device, stream, context, correlation, bytes, shape } = self;
+        // What the rows of all three tables have, and what is their own.
+        macro_rules! row {
+            ($row:ident { $($own:ident),* }) => {
+                $row { start_ns, duration_ns, device, context, stream, correlation, $($own,)* ..$row::default() }
+            };
+        }
         match kind {
             Kind::Kernel => {
                 let shape_id = sink.shape(ShapeRow { name_id, ..shape });
-                let row = KernelRow {
-                    start_ns,
-                    duration_ns,
-                    shape_id,
-                    device,
-                    context,
-                    stream,
-                    correlation,
-                    ..KernelRow::default()
-                };
-                sink.push(process, row);
+                sink.push(process, row!(KernelRow { shape_id }));
             }
             Kind::Copy(kind, src_kind, dst_kind) => {
-                let row = MemcpyRow {
-                    start_ns,
-                    duration_ns,
-                    kind,
-                    src_kind,
-                    dst_kind,
-                    bytes,
-                    device,
-                    context,
-                    stream,
-                    correlation,
-                    ..MemcpyRow::default()
-                };
-                sink.push(process, row);
+                sink.push(process, row!(MemcpyRow { kind, src_kind, dst_kind, bytes }));
             }
-            Kind::Fill => {
-                let row = MemsetRow {
-                    start_ns,
-                    duration_ns,
-                    bytes,
-                    device,
-                    context,
-                    stream,
-                    correlation,
-                    ..MemsetRow::default()
-                };
-                sink.push(process, row);
-            }
+            Kind::Fill => sink.push(process, row!(MemsetRow { bytes })),
         }
     }
 }

@@ -2,9 +2,10 @@
 
 use super::{People, shape};
 use crate::error::{Error, Result};
-use crate::export::flat::{FILE_ROWS, name_column};
+use crate::export::flat::{FILE_ROWS, IS_LAST, ORIGIN, ROW, name_column};
 use crate::import::encoding::Decoded;
 use crate::import::lines::note_unended;
+use crate::numbers::items;
 use crate::trace::sink::{Need, ProcessInfo, Sink};
 use hashbrown::HashMap;
 use std::fs::File;
@@ -98,7 +99,8 @@ pub fn read(path: &Path, need: &Need, sink: &mut Sink, people: &mut People) -> R
     let named = headings.iter().enumerate().map(|(i, name)| (String::from_utf8_lossy(name).into_owned(), i));
     let header = Header(named.collect());
     let fields = headings.len();
-    let file_rows = headings.iter().position(|name| name == FILE_ROWS.as_bytes());
+    let at = |wanted: &str| headings.iter().position(|name| name == wanted.as_bytes());
+    let (row, is_last, file_rows) = (at(ROW), at(IS_LAST), at(FILE_ROWS));
     let mut rows = Rows {
         shape_fields: shape::COLUMNS.map(|name| header.at(name)),
         process: header.at("process"),
@@ -119,7 +121,11 @@ pub fn read(path: &Path, need: &Need, sink: &mut Sink, people: &mut People) -> R
             }
             Ok(true) => {
                 count += 1;
-                closing = file_rows.and_then(|at| record.get(at)).and_then(number::<u64>);
+                let value = |at: Option<usize>| at.and_then(|at| record.get(at)).and_then(number::<u64>);
+                closing = match is_last {
+                    Some(_) => value(row).filter(|_| value(is_last) == Some(1)),
+                    None => value(file_rows),
+                };
                 rows.take(&record, need, sink, people);
             }
             Err(error) => {
@@ -137,17 +143,20 @@ pub fn read(path: &Path, need: &Need, sink: &mut Sink, people: &mut People) -> R
     let odd = rows.odd;
     let has_end = matches!(reader.get_ref().last, b'\n' | b'\r');
     rows.finish(sink, people);
-    match (file_rows, closing) {
+    match (is_last.or(file_rows), closing) {
         _ if failed => {}
         (Some(_), Some(written)) if written == count => {}
         (Some(_), Some(written)) => {
-            let text =
-                format!("{}: {count} rows are there and {written} were written; copy it again", path.display());
+            let text = format!(
+                "{}: {} there and {written} were written; copy it again",
+                path.display(),
+                items(count, "row is", "rows are")
+            );
             sink.note("cut-off-file", text);
         }
         (Some(_), None) => {
             let text = format!(
-                "{}: cut off behind row {count}: the last row does not say how many there are; copy it again",
+                "{}: cut off behind row {count}: the last row does not say that it is the last; copy it again",
                 path.display()
             );
             sink.note("cut-off-file", text);
@@ -158,8 +167,9 @@ pub fn read(path: &Path, need: &Need, sink: &mut Sink, people: &mut People) -> R
     }
     if odd > 0 {
         let text = format!(
-            "{}: {odd} rows left out: values are missing in them, a number is none, or their table is not known",
-            path.display()
+            "{}: {} left out: values are missing, a number is none, or the table is not known",
+            path.display(),
+            items(odd, "row is", "rows are")
         );
         sink.note("unreadable-rows", text);
     }
@@ -215,6 +225,10 @@ impl Rows {
             unix_offset_ns: (head("clock") == Some(b"unix")).then_some(0),
             ..ProcessInfo::default()
         };
+        let counts_from_1970 = head("clock") == Some(b"unix");
+        if let (true, Some(origin_ns)) = (counts_from_1970, head(ORIGIN).and_then(number)) {
+            people.origins_ns.entry(ordinal).or_insert(origin_ns);
+        }
         let process = people.process(sink, ordinal, info);
         if table.role == Role::Defining && !people.has_table.contains(&table.id) {
             people.has_table.push(table.id);

@@ -32,6 +32,10 @@ pub struct Wanted {
     pub operators: bool,
     /// Counters.
     pub sample: bool,
+    /// Entries that no other table has.
+    pub foreign: bool,
+    /// Arguments that no other table has columns for.
+    pub details: bool,
     /// All tables, by themselves.
     pub tables: Vec<&'static TableSpec>,
     /// Not only calls, but where they were called from.
@@ -91,6 +95,8 @@ impl<'c, 's> Converter<'c, 's> {
             range: need.wants(&tables::RANGE),
             operators: need.operators,
             sample: need.wants(&tables::SAMPLE),
+            foreign: need.wants(&tables::FOREIGN),
+            details: need.wants(&tables::DETAILS) && need.detail == Detail::Full,
             tables: need.tables.clone(),
             external: need.wants(&tables::EXTERNAL),
             full: need.detail != Detail::Totals,
@@ -125,6 +131,7 @@ impl<'c, 's> Converter<'c, 's> {
                     rank: process.rank,
                     world_size: process.world_size,
                     host: None,
+                    name: process.name.clone(),
                     unix_offset_ns: process.offset_ns,
                     is_launcher: process.launcher,
                 };
@@ -156,6 +163,7 @@ impl<'c, 's> Converter<'c, 's> {
             rank: self.header.rank,
             world_size: self.header.world_size,
             host: None,
+            name: self.pids.main_name(),
             unix_offset_ns: self.header.base_ns.filter(|&base| base != 0).or(implied),
             is_launcher: false,
         };
@@ -206,7 +214,7 @@ impl<'c, 's> Converter<'c, 's> {
             Category::Annotation => self.range(event, tape, times, ANNOTATION),
             Category::Python => self.range(event, tape, times, PYTHON),
             Category::Sync => self.sync(event, tape, times),
-            Category::Overhead => self.overhead(event, times),
+            Category::Overhead => self.overhead(event, tape, times),
             Category::Other => {}
         }
     }
@@ -229,6 +237,7 @@ impl<'c, 's> Converter<'c, 's> {
                 let is_lane =
                     name.starts_with(b"/") && (name.ends_with(b" Compute") || name.ends_with(b" Tensors"));
                 self.tallies.tensorflow += u64::from(is_lane);
+                self.pids.name(event, name);
             }
             _ => {}
         }

@@ -6,6 +6,7 @@ use super::tally::{Tallies, Tally};
 use super::unpack::Failure;
 use crate::error::Error;
 use crate::import::{Head, refuse};
+use crate::numbers::{counted, items};
 use crate::trace::sink::Sink;
 use std::path::Path;
 
@@ -30,9 +31,10 @@ pub fn no_events(path: &Path, end: End, failure: Option<Failure>) -> Error {
 pub fn end(path: &Path, sink: &mut Sink, tallies: &Tallies, end: End, failure: Option<Failure>, rest: u64) {
     let path = path.display();
     let events = tallies.events;
+    let read = counted(events, "event");
     if let Some(Failure { reason, is_cut }) = &failure {
         let what = if *is_cut { "the file ends too early" } else { "the file is damaged" };
-        sink.note("damaged", format!("{path}: {what} ({reason}); what came before is read, {events} events"));
+        sink.note("damaged", format!("{path}: {what} ({reason}); what came before is read, {read}"));
     }
     match end {
         End::Cut(byte, item) => {
@@ -40,12 +42,16 @@ pub fn end(path: &Path, sink: &mut Sink, tallies: &Tallies, end: End, failure: O
                 Some(item) => format!("inside an item that begins at byte {item}"),
                 None => "without the closing bracket".to_owned(),
             };
-            let what = format!("cut off at byte {byte} of the text, {place}; {events} whole events read");
+            let what =
+                format!("cut off at byte {byte} of the text, {place}; {} read", counted(events, "whole event"));
             sink.note("cut-off", format!("{path}: {what}"));
         }
         End::Closed(byte) if rest > 0 => sink.note(
             "trailing-text",
-            format!("{path}: {rest} bytes behind the end of the trace at byte {byte} of the text are not read"),
+            format!(
+                "{path}: {} not read behind the end of the trace at byte {byte} of the text",
+                items(rest, "byte is", "bytes are")
+            ),
         ),
         End::Closed(_) | End::NotJson => {}
     }
@@ -64,12 +70,10 @@ pub fn exported(path: &Path, sink: &mut Sink, own: &Own) {
 pub fn nothing_of_pytorch(path: &Path, sink: &mut Sink, tallies: &Tallies) {
     let path = path.display();
     if tallies.kineto == 0 && tallies.read == 0 && tallies.events > 0 {
-        let events = tallies.events;
+        let events = counted(tallies.events, "event");
         sink.note(
             "no-gpu-records",
-            format!(
-                "{path}: none of its {events} events is of a category that the PyTorch profiler writes; no rows"
-            ),
+            format!("{path}: of its {events} none is of a category that the PyTorch profiler writes; no rows"),
         );
     }
 }
@@ -77,17 +81,33 @@ pub fn nothing_of_pytorch(path: &Path, sink: &mut Sink, tallies: &Tallies) {
 /// What is to say about the events.
 pub fn events(path: &Path, sink: &mut Sink, tallies: &Tallies, processes: usize) {
     let path = path.display();
-    let mut say = |code, tally: Tally, what: &str| {
+    let mut say = |code, tally: Tally, one: &str, many: &str| {
         if tally.count > 0 {
-            let (count, first) = (tally.count, tally.first);
-            sink.note(code, format!("{path}: {count} {what}; the first at byte {first} of the text"));
+            let (what, first) = (items(tally.count, one, many), tally.first);
+            sink.note(code, format!("{path}: {what}; the first at byte {first} of the text"));
         }
     };
-    say("left-out", tallies.broken, "items that are no JSON events are left out");
+    say(
+        "left-out",
+        tallies.broken,
+        "item that is no JSON event is left out",
+        "items that are no JSON events are left out",
+    );
     let limit = ITEM_LIMIT >> 20;
-    say("left-out", tallies.oversized, &format!("items larger than {limit} MiB are left out"));
-    say("left-out", tallies.no_start, "records without a valid time are left out");
-    say("invalid-times", tallies.no_duration, "records have no valid duration and enter no sum");
+    let [one, many] = ["item larger than", "items larger than"].map(|what| format!("{what} {limit} MiB"));
+    say("left-out", tallies.oversized, &format!("{one} is left out"), &format!("{many} are left out"));
+    say(
+        "left-out",
+        tallies.no_start,
+        "record without a valid time is left out",
+        "records without a valid time are left out",
+    );
+    say(
+        "invalid-times",
+        tallies.no_duration,
+        "record has no valid duration and enters no sum",
+        "records have no valid duration and enter no sum",
+    );
     if processes > 1 {
         sink.note(
             "several-processes",

@@ -29,6 +29,8 @@ pub struct Process {
     pub rank: Option<u32>,
     /// Number of ranks.
     pub world_size: Option<u32>,
+    /// What the trace called it.
+    pub name: Option<String>,
     /// What to add to its times to get Unix time.
     pub offset_ns: Option<i64>,
     /// Whether it is no process of the program but the launcher.
@@ -68,6 +70,7 @@ impl Process {
                 b"pid" => process.pid = id(value),
                 b"rank" => process.rank = id(value),
                 b"world_size" => process.world_size = id(value),
+                b"name" => process.name = text(value),
                 b"launcher" => process.launcher = matches!(value, Value::Bare(b"true")),
                 b"offset_ns" => process.offset_ns = integer(value),
                 _ => {}
@@ -83,6 +86,13 @@ fn texts(tape: Tape, open: usize) -> Vec<Vec<u8>> {
         _ => None,
     };
     tape.values(open).into_iter().filter_map(text).collect()
+}
+
+fn text(value: Value) -> Option<String> {
+    match value {
+        Value::Text(raw) => Some(String::from_utf8_lossy(&unescape(raw)).into_owned()),
+        _ => None,
+    }
 }
 
 /// The argument `gpuprof` of one event.

@@ -4,13 +4,16 @@ use super::args::Args;
 use super::codes;
 use super::convert::Converter;
 use super::event::{Category, Event};
+use super::foreign::RowKey;
 use super::number::{integer, nanoseconds};
 use super::own::{self, Extra};
+use super::rows::Times;
 use super::tape::{Tape, Value};
 use super::text::unescape;
 use crate::trace::sink::ProcessIx;
 use std::borrow::Cow;
-use trace_format::tables::*;
+use trace_format::schema::TableSpec;
+use trace_format::tables::{self, *};
 
 /// What every row has.
 struct Base {
@@ -19,6 +22,13 @@ struct Base {
     duration_ns: Option<i64>,
     /// What was added to times when they were exported.
     offset_ns: i64,
+}
+
+impl Base {
+    fn key(&self, table: &'static TableSpec, id: u64) -> RowKey {
+        let Base { process, start_ns, duration_ns, .. } = *self;
+        RowKey::new(process, table, &Times { start_ns, duration_ns }, id)
+    }
 }
 
 impl Converter<'_, '_> {
@@ -32,12 +42,15 @@ impl Converter<'_, '_> {
             }
             return;
         }
-        if !event.is(b'X') && !event.is(b'B') && !event.is(b'i') {
+        if !event.is(b'X') && !event.is(b'B') && !event.is(b'i') && !b"stf".iter().any(|&phase| event.is(phase)) {
             return;
         }
         let extra = Extra::of(tape, event.args);
         if extra.has("table") {
             return self.own_list(tape, &extra, event);
+        }
+        if self.own_foreign(event, tape, &extra) {
+            return;
         }
         let category = Category::of(event.category);
         if category == Category::Other || !self.makes(category) {
@@ -48,16 +61,16 @@ impl Converter<'_, '_> {
             return;
         };
         match category {
-            Category::Kernel => self.own_kernel(base, &Args::all(tape, event.args), &extra),
-            Category::Memcpy => self.own_copy(base, event, &Args::all(tape, event.args), &extra),
-            Category::Memset => self.own_fill(base, event, &Args::all(tape, event.args), &extra),
+            Category::Kernel => self.own_kernel(base, event, tape, &extra),
+            Category::Memcpy => self.own_copy(base, event, tape, &extra),
+            Category::Memset => self.own_fill(base, event, tape, &extra),
             Category::Runtime => self.own_call(base, event, tape, &extra, 0),
             Category::Driver => self.own_call(base, event, tape, &extra, 1),
             Category::Operator => self.own_range(base, event, tape, &extra, super::rows::OPERATOR),
             Category::Annotation => self.own_range(base, event, tape, &extra, super::rows::ANNOTATION),
             Category::Python => self.own_range(base, event, tape, &extra, super::rows::PYTHON),
-            Category::Sync => self.own_sync(base, event, &Args::all(tape, event.args), &extra),
-            Category::Overhead => self.own_overhead(base, event, &extra),
+            Category::Sync => self.own_sync(base, event, tape, &extra),
+            Category::Overhead => self.own_overhead(base, event, tape, &extra),
             Category::Other => {}
         }
     }
@@ -78,6 +91,12 @@ impl Converter<'_, '_> {
         process.and_then(|process| process.offset_ns).unwrap_or(0)
     }
 
+    /// Process, start and duration of an event.
+    pub fn own_times(&self, event: &Event, extra: &Extra) -> Option<(ProcessIx, i64, Option<i64>)> {
+        let base = self.own_base(event, extra)?;
+        Some((base.process, base.start_ns, base.duration_ns))
+    }
+
     fn own_base(&self, event: &Event, extra: &Extra) -> Option<Base> {
         let ordinal = self.own_process(event, extra);
         let zero_ns = self.header.own.as_ref().map_or(0, |own| own.zero_ns);
@@ -94,7 +113,8 @@ impl Converter<'_, '_> {
         })
     }
 
-    fn own_kernel(&mut self, base: Base, args: &Args, extra: &Extra) {
+    fn own_kernel(&mut self, base: Base, event: &Event, tape: Tape, extra: &Extra) {
+        let args = &Args::all(tape, event.args);
         let time = |key| extra.number(key).map(|ns| ns.saturating_sub(base.offset_ns));
         let shape = extra.id("shape_id").and_then(|id| self.own_shapes.get(&id).copied());
         // A shape that was not written before its kernel is none of ours.
@@ -115,10 +135,13 @@ impl Converter<'_, '_> {
             priority: extra.number("priority"),
             flags: extra.id("flags"),
         };
+        let key = base.key(&tables::KERNEL, args.correlation());
         self.sink.push(base.process, row);
+        self.details(tape, event.args, key);
     }
 
-    fn own_copy(&mut self, base: Base, event: &Event, args: &Args, extra: &Extra) {
+    fn own_copy(&mut self, base: Base, event: &Event, tape: Tape, extra: &Extra) {
+        let args = &Args::all(tape, event.args);
         let (kind, src_kind, dst_kind) = match event.name {
             Value::Text(name) => codes::copy(name),
             _ => (0, 0, 0),
@@ -143,10 +166,13 @@ impl Converter<'_, '_> {
             flags: extra.id("flags"),
             channel: extra.id("channel"),
         };
+        let key = base.key(&tables::MEMCPY, args.correlation());
         self.sink.push(base.process, row);
+        self.details(tape, event.args, key);
     }
 
-    fn own_fill(&mut self, base: Base, event: &Event, args: &Args, extra: &Extra) {
+    fn own_fill(&mut self, base: Base, event: &Event, tape: Tape, extra: &Extra) {
+        let args = &Args::all(tape, event.args);
         let mem_kind = match event.name {
             Value::Text(name) => codes::fill(name),
             _ => 0,
@@ -165,7 +191,9 @@ impl Converter<'_, '_> {
             graph_node_id: node(args, extra),
             flags: extra.id("flags"),
         };
+        let key = base.key(&tables::MEMSET, args.correlation());
         self.sink.push(base.process, row);
+        self.details(tape, event.args, key);
     }
 
     fn own_call(&mut self, base: Base, event: &Event, tape: Tape, extra: &Extra, domain: u32) {
@@ -183,7 +211,9 @@ impl Converter<'_, '_> {
             correlation: args.correlation(),
             result: extra.id("result"),
         };
+        let key = RowKey { tid: Some(row.tid), ..base.key(&tables::API, args.correlation()) };
         self.sink.push(base.process, row);
+        self.details(tape, event.args, key);
     }
 
     /// The exact name, or the printed one and what was cut off its end.
@@ -223,10 +253,14 @@ impl Converter<'_, '_> {
             payload_f64: own::float(extra.get("payload_f64")),
             tid: extra.id("tid").unwrap_or_else(|| self.thread_ids.id(event.tid)),
         };
+        let key =
+            RowKey { tid: Some(row.tid), name_id: Some(row.name_id), ..base.key(&tables::RANGE, row.range_id) };
         self.sink.push(base.process, row);
+        self.details(tape, event.args, key);
     }
 
-    fn own_sync(&mut self, base: Base, event: &Event, args: &Args, extra: &Extra) {
+    fn own_sync(&mut self, base: Base, event: &Event, tape: Tape, extra: &Extra) {
+        let args = &Args::all(tape, event.args);
         let kind = match event.name {
             Value::Text(name) => codes::sync(name),
             _ => 0,
@@ -236,15 +270,22 @@ impl Converter<'_, '_> {
             duration_ns: base.duration_ns,
             kind: extra.id("kind").unwrap_or(kind),
             context: extra.or("context", args.context),
-            stream: extra.or("stream", args.stream),
+            // The original's way to write that there is none may stand in the place of ours.
+            stream: extra.or("stream", args.stream.filter(|&stream| stream != u32::MAX)),
             event: extra.or("event", args.event),
             correlation: args.correlation(),
             result: extra.id("result"),
         };
+        let key = base.key(&tables::SYNC, args.correlation());
         self.sink.push(base.process, row);
+        // The largest number is one that a row had, not an original's way to write that it had none.
+        let is_largest = extra.id("stream") == Some(u32::MAX) || extra.id("context") == Some(u32::MAX);
+        if !is_largest {
+            self.details(tape, event.args, key);
+        }
     }
 
-    fn own_overhead(&mut self, base: Base, event: &Event, extra: &Extra) {
+    fn own_overhead(&mut self, base: Base, event: &Event, tape: Tape, extra: &Extra) {
         let kind = match event.name {
             Value::Text(name) => codes::overhead(name),
             _ => 0,
@@ -256,7 +297,9 @@ impl Converter<'_, '_> {
             tid: extra.or("tid", Some(self.thread_ids.id(event.tid))),
             correlation: extra.number("correlation").map(|c| c as u64),
         };
+        let key = RowKey { tid: row.tid, ..base.key(&tables::OVERHEAD, 0) };
         self.sink.push(base.process, row);
+        self.details(tape, event.args, key);
     }
 }
 

@@ -3,6 +3,7 @@
 use super::event::{Category, Event};
 use super::number::integer;
 use super::tape::Value;
+use super::text::unescape;
 use std::collections::HashMap;
 
 /// Events by the process they name. Kineto names the device instead on GPU rows, 0 on Python's and -1 on its own,
@@ -12,6 +13,8 @@ pub struct Pids {
     seen: Vec<Pid>,
     index: HashMap<Vec<u8>, usize>,
     last: usize,
+    /// Names of processes by what the events about them name.
+    names: Vec<(Vec<u8>, String)>,
 }
 
 struct Pid {
@@ -40,11 +43,31 @@ impl Pids {
         *(if is_call { &mut seen.calls } else { &mut seen.operators }) += 1;
     }
 
+    /// Takes note of a `process_name` event.
+    pub fn name(&mut self, event: &Event, name: &[u8]) {
+        if let Value::Bare(pid) | Value::Text(pid) = event.pid
+            && self.names.len() < NAMES
+        {
+            let name = String::from_utf8_lossy(&unescape(name)).trim_end().to_owned();
+            self.names.push((pid.to_vec(), name));
+        }
+    }
+
+    fn main_pid(&self) -> Option<&Pid> {
+        // `max_by_key` takes the last of equals, and the first is to win.
+        self.seen.iter().rev().max_by_key(|p| (p.calls, p.operators))
+    }
+
     /// The process with the most calls, or operators if nobody called.
     pub fn main(&self) -> Option<u32> {
-        // `max_by_key` takes the last of equals, and the first is to win.
-        let main = self.seen.iter().rev().max_by_key(|p| (p.calls, p.operators))?;
-        integer(Value::Bare(&main.text))?.try_into().ok()
+        integer(Value::Bare(&self.main_pid()?.text))?.try_into().ok()
+    }
+
+    /// What that process is called.
+    pub fn main_name(&self) -> Option<String> {
+        let main = self.main_pid()?;
+        let (_, name) = self.names.iter().rev().find(|(pid, _)| *pid == main.text)?;
+        Some(name.clone()).filter(|name| !name.is_empty())
     }
 
     /// How many processes made calls.

@@ -4,10 +4,12 @@ use super::args::Args;
 use super::codes;
 use super::convert::Converter;
 use super::event::Event;
+use super::foreign::RowKey;
 use super::number::integer;
 use super::tape::{Tape, Value};
 use super::text::unescape;
-use trace_format::tables::*;
+use trace_format::schema::TableSpec;
+use trace_format::tables::{self, *};
 
 /// Kineto pushes operators' ids to CUPTI as `CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0`.
 const PYTORCH_OPERATOR: u32 = 3;
@@ -116,6 +118,7 @@ impl Converter<'_, '_> {
             flags: None,
         };
         self.sink.push(self.process, row);
+        self.work_details(event, tape, &tables::KERNEL, &times, args.correlation());
     }
 
     /// A copy.
@@ -147,6 +150,7 @@ impl Converter<'_, '_> {
             channel: None,
         };
         self.sink.push(self.process, row);
+        self.work_details(event, tape, &tables::MEMCPY, &times, args.correlation());
     }
 
     /// A fill.
@@ -172,6 +176,11 @@ impl Converter<'_, '_> {
             flags: None,
         };
         self.sink.push(self.process, row);
+        self.work_details(event, tape, &tables::MEMSET, &times, args.correlation());
+    }
+
+    fn work_details(&mut self, event: &Event, tape: Tape, table: &'static TableSpec, times: &Times, id: u64) {
+        self.details(tape, event.args, RowKey::new(self.process, table, times, id));
     }
 
     /// A call of the runtime (domain 0) or the driver (1), and whose operator it is.
@@ -179,17 +188,20 @@ impl Converter<'_, '_> {
         let needs_args = self.wanted.full || self.wanted.external;
         let args = if needs_args { Args::all(tape, event.args) } else { Args::default() };
         if self.wanted.api {
+            let tid = self.thread_ids.id(event.tid);
             let row = ApiRow {
                 start_ns: times.start_ns,
                 duration_ns: times.duration_ns,
                 domain,
                 cbid: args.cbid.unwrap_or(0),
                 name_id: self.event_name(event),
-                tid: self.thread_ids.id(event.tid),
+                tid,
                 correlation: args.correlation(),
                 result: None,
             };
             self.sink.push(self.process, row);
+            let key = RowKey::new(self.process, &tables::API, &times, args.correlation());
+            self.details(tape, event.args, RowKey { tid: Some(tid), ..key });
         }
         // GPU events repeat the id of their call; one row per call is enough to join by.
         if self.wanted.external
@@ -219,10 +231,11 @@ impl Converter<'_, '_> {
             result: None,
         };
         self.sink.push(self.process, row);
+        self.work_details(event, tape, &tables::SYNC, &times, args.correlation());
     }
 
     /// An overhead of CUPTI.
-    pub fn overhead(&mut self, event: &Event, times: Times) {
+    pub fn overhead(&mut self, event: &Event, tape: Tape, times: Times) {
         let kind = match event.name {
             Value::Text(name) => codes::overhead(name),
             _ => 0,
@@ -236,7 +249,10 @@ impl Converter<'_, '_> {
             tid: has_thread.then(|| self.thread_ids.id(event.tid)),
             correlation: None,
         };
+        let key = RowKey::new(self.process, &tables::OVERHEAD, &times, 0);
+        let key = RowKey { tid: row.tid, ..key };
         self.sink.push(self.process, row);
+        self.details(tape, event.args, key);
     }
 
     /// An operator, an annotation or a Python function.
@@ -246,7 +262,9 @@ impl Converter<'_, '_> {
         let args = if numbered { Args::all(tape, event.args) } else { Args::default() };
         let (name_id, range_id) = (self.event_name(event), args.external_id.unwrap_or(0) as u64);
         let tid = self.thread_ids.id(event.tid);
+        let key = RowKey::new(self.process, &tables::RANGE, &times, range_id);
         self.push_range(name_id, tid, times, style, range_id);
+        self.details(tape, event.args, RowKey { tid: Some(tid), name_id: Some(name_id), ..key });
     }
 
     /// A range of any kind.
@@ -273,7 +291,7 @@ fn triple(values: Option<[i64; 3]>) -> [Option<i64>; 3] {
 }
 
 /// The stream of a lane called `7` or `stream 7`.
-fn lane_stream(tid: Value) -> Option<u32> {
+pub fn lane_stream(tid: Value) -> Option<u32> {
     let number = match tid {
         Value::Text(name) => Value::Text(name.strip_prefix(b"stream ").unwrap_or(name)),
         other => other,

@@ -5,6 +5,7 @@
 use super::args::Args;
 use super::convert::Converter;
 use super::event::{Category, Event};
+use super::foreign::{Form, ON_STREAMS};
 use super::number::{nanoseconds, scaled};
 use super::rows::{ANNOTATION, Times};
 use super::tape::{Tape, Value};
@@ -12,10 +13,6 @@ use super::text::unescape;
 use crate::import::chrome_trace::open::{Closed, Edge, Lane, Open};
 use crate::trace::sink::valid_duration;
 use trace_format::tables::SampleRow;
-
-/// Complete events that are about the GPU's rows but are no work: copies of annotations on streams, and ranges of
-/// CUPTI's profiler. As ranges of the CPU they would be counted twice.
-const NO_WORK: &[&[u8]] = &[b"gpu_user_annotation", b"cuda_profiler_range"];
 
 /// Arrows that repeat what ids say: from a call to its work.
 const ARROWS: &[&[u8]] = &[b"ac2g", b"async", b"async_npu", b"async_gpu", b"async_task_queue"];
@@ -30,7 +27,7 @@ impl Converter<'_, '_> {
     /// Takes a complete event of a category that is not Kineto's.
     pub fn stray(&mut self, event: &Event, tape: Tape, offset: u64) {
         let category = text(event.category);
-        if category == SPAN || NO_WORK.contains(&category) {
+        if category == SPAN || ON_STREAMS.contains(&category) {
             // Only asked of traces that have not shown yet whose they are.
             if self.tallies.kineto == 0 {
                 self.tallies.pytorch += 1;
@@ -38,7 +35,7 @@ impl Converter<'_, '_> {
             if category == SPAN {
                 self.tallies.repeats += 1;
             } else {
-                self.tallies.unread.add(category, 1);
+                self.foreign(event, tape, offset, Form::Slice);
             }
             return;
         }
@@ -90,10 +87,13 @@ impl Converter<'_, '_> {
             _ if !self.is_ours() => self.early(event),
             b"C" => self.counter(event, tape, offset),
             b"B" | b"E" => self.edge(event, offset, phase == b"B"),
-            _ => {
-                let name = if category.is_empty() { phase_name(phase) } else { category };
-                self.tallies.unread.add(name, 1);
-            }
+            _ => match Form::of(phase) {
+                Some(form) => self.foreign(event, tape, offset, form),
+                None => {
+                    let name = if category.is_empty() { phase_name(phase) } else { category };
+                    self.tallies.unread.add(name, 1);
+                }
+            },
         }
     }
 

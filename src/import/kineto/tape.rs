@@ -121,6 +121,12 @@ impl<'t> Tape<'t> {
         values
     }
 
+    /// What is written of the array or object `open`, brackets included.
+    pub fn whole(&self, open: usize) -> &'t [u8] {
+        let end = self.after(open).map_or(self.text.len(), |after| self.tokens[after - 1] as usize + 1);
+        &self.text[self.tokens[open] as usize..end]
+    }
+
     /// What is written inside the brackets of the array or object `open`, e.g. `1, 2, 3`.
     pub fn inner(&self, open: usize) -> &'t [u8] {
         let end = self.after(open).map_or(self.text.len(), |after| self.tokens[after - 1] as usize);

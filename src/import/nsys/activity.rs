@@ -2,7 +2,7 @@
 
 use super::Reader;
 use crate::import::rows::{ABSENT, Col, Fields, Scan};
-use crate::trace::sink::valid_duration;
+use crate::trace::sink::{ProcessIx, valid_duration};
 use trace_format::tables::{self, GraphRow, KernelRow, MemcpyRow, MemsetRow, ShapeRow, UvmRow};
 
 /// What every row about GPU work has.
@@ -39,8 +39,21 @@ impl GpuColumns {
 
     /// The context that the work ran in: the green one if there is one.
     pub(super) fn context(&self, row: &Fields) -> Option<u32> {
-        let green = row.id(self.green_context).filter(|&green| green != 0 && green != u32::MAX);
-        green.or_else(|| row.id(self.context))
+        self.green_context(row).or_else(|| row.id(self.context))
+    }
+
+    fn green_context(&self, row: &Fields) -> Option<u32> {
+        row.id(self.green_context).filter(|&green| green != 0 && green != u32::MAX)
+    }
+
+    /// The process of a row, whose green context is remembered in case the table of contexts lacks it.
+    fn process(&self, r: &mut Reader, row: &Fields) -> ProcessIx {
+        let process = r.process(row.int(self.process));
+        if let Some(green) = self.green_context(row) {
+            let parent = row.id(self.context).filter(|&context| context != green);
+            r.green_contexts.entry((process, green)).or_insert((row.id_or_0(self.device), parent));
+        }
+        process
     }
 
     fn graph_node(&self, row: &Fields) -> Option<u64> {
@@ -111,7 +124,7 @@ fn kernels_with<const PARTS: usize>(r: &mut Reader, mut scan: Scan) {
     let tally = scan.run(|row| {
         let Some(start_ns) = row.int(gpu.start) else { return false };
         let shape_id = shapes.get(parts.map(|col| row.int(col).unwrap_or(UNKNOWN)), |parts| shape(r, parts));
-        let process = r.process(row.int(gpu.process));
+        let process = gpu.process(r, row);
         let kernel = KernelRow {
             start_ns,
             duration_ns: duration(start_ns, row.int(gpu.end)),
@@ -204,7 +217,7 @@ pub(super) fn copies(r: &mut Reader) {
     let tally = scan.run(|row| {
         let Some(start_ns) = row.int(gpu.start) else { return false };
         let [src_device, dst_device, src_context, dst_context] = peers.map(|col| row.id(col));
-        let process = r.process(row.int(gpu.process));
+        let process = gpu.process(r, row);
         if let (Some(kind), Some(address)) = (migration(row.id_or_0(kind)), row.int(address)) {
             let migration = UvmRow {
                 start_ns,
@@ -268,7 +281,7 @@ pub(super) fn fills(r: &mut Reader) {
     let [value, bytes, kind] = ["value", "bytes", "memKind"].map(|name| scan.col(name));
     let tally = scan.run(|row| {
         let Some(start_ns) = row.int(gpu.start) else { return false };
-        let process = r.process(row.int(gpu.process));
+        let process = gpu.process(r, row);
         let fill = MemsetRow {
             start_ns,
             duration_ns: duration(start_ns, row.int(gpu.end)),
@@ -296,7 +309,7 @@ pub(super) fn graphs(r: &mut Reader) {
     let executable = scan.col("graphExecId");
     let tally = scan.run(|row| {
         let Some(start_ns) = row.int(gpu.start) else { return false };
-        let process = r.process(row.int(gpu.process));
+        let process = gpu.process(r, row);
         let graph = GraphRow {
             start_ns,
             duration_ns: duration(start_ns, row.int(gpu.end)),

@@ -5,6 +5,7 @@ use super::activity::duration;
 use super::{Reader, process_part, tid};
 use crate::cupti;
 use crate::import::rows::{Scan, Tables, Tally};
+use crate::numbers::items;
 use hashbrown::{HashMap, HashSet};
 use rusqlite::Connection;
 use trace_format::columns::{Batch, Values};
@@ -143,13 +144,10 @@ impl Calls {
         }
         r.threads.extend(&self.threads);
         if self.backtraces > 0 {
-            let (path, rows) = (r.path.display(), self.backtraces);
-            r.sink.note(
-                "backtrace-rows",
-                format!(
-                    "{path}: {rows} rows of API calls are left out: each repeats a call in order to hold its call stack"
-                ),
-            );
+            let path = r.path.display();
+            let rows = items(self.backtraces, "row of API calls is", "rows of API calls are");
+            let why = "such a row repeats a call in order to hold its call stack";
+            r.sink.note("backtrace-rows", format!("{path}: {rows} left out: {why}"));
         }
         if let Some(tally) = self.tally {
             r.close(tally);

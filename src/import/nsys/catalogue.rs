@@ -23,19 +23,33 @@ const READ: &[&str] = &[
     "CUPTI_ACTIVITY_KIND_RUNTIME",
     "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
     "DIAGNOSTIC_EVENT",
+    "GPU_METRICS",
+    "MPI_COLLECTIVES_EVENTS",
+    "MPI_OTHER_EVENTS",
+    "MPI_P2P_EVENTS",
+    "MPI_START_WAIT_EVENTS",
     "NVTX_EVENTS",
     "OPENMP_EVENT_KIND_PARALLEL",
     "OPENMP_EVENT_KIND_SYNC_REGION_WAIT",
     "OPENMP_EVENT_KIND_TASK",
     "OPENMP_EVENT_KIND_THREAD",
+    "OSRT_API",
     "PROFILER_OVERHEAD",
     "SAMPLING_CALLCHAINS",
 ];
 
 /// Tables about the machine, the recording and what numbers mean. What of them is needed is read; the rest is of no
 /// use here or private (environment, users, other processes, what the program printed), and is no loss.
-const DESCRIBING: &[&str] =
-    &["EXPORT_META_DATA", "PROCESSES", "ProcessStreams", "StringIds", "ThreadNames", "UnwindMethodType"];
+const DESCRIBING: &[&str] = &[
+    "EXPORT_META_DATA",
+    "MPI_COMMUNICATORS",
+    "MPI_RANKS",
+    "PROCESSES",
+    "ProcessStreams",
+    "StringIds",
+    "ThreadNames",
+    "UnwindMethodType",
+];
 
 /// Beginnings of the names of more such tables.
 const DESCRIBING_FAMILIES: &[&str] =
@@ -50,5 +64,7 @@ pub(super) fn is_known(table: &str) -> bool {
 
 /// Counts the rows of all other tables.
 pub(super) fn count_unread(r: &mut Reader) {
-    unread_tables::count(r.db, r.tables, r.path, r.sink, &mut r.unread, is_known);
+    let tables = r.tables;
+    let is_read = |table: &str| is_known(tables.plain_name(table));
+    unread_tables::count(r.db, tables, r.path, r.sink, &mut r.unread, is_read);
 }

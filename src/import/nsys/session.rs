@@ -17,6 +17,8 @@ pub(super) struct Session {
     pub(super) unix_offset_ns: Option<i64>,
     /// Whether gpuprof wrote it.
     pub(super) ours: bool,
+    /// From where the trace counted that gpuprof made it of.
+    pub(super) origin_ns: Option<i64>,
 }
 
 /// Reads the versions and the start of the session.
@@ -24,6 +26,7 @@ pub(super) fn read(db: &Connection, tables: &Tables, path: &Path, sink: &mut Sin
     let mut value = |name: &'static str| meta(db, tables, path, sink, name);
     let product = value("EXPORT_PRODUCT_VERSION");
     let ours = value("EXPORT_PRODUCT_NAME").is_some_and(|name| name == crate::export::nsys_sqlite::PRODUCT);
+    let origin_ns = value(crate::export::nsys_sqlite::ORIGIN).filter(|_| ours).and_then(|value| value.parse().ok());
     let schema = value("EXPORT_SCHEMA_VERSION");
     let normalised = value("EXPORT_PARAM_TIME_NORMALIZE").is_some_and(|value| value == "true");
     let shift = ["EXPORT_CONFIG_TIME_SHIFT", "EXPORT_PARAM_TIME_SHIFT"]
@@ -44,7 +47,7 @@ pub(super) fn read(db: &Connection, tables: &Tables, path: &Path, sink: &mut Sin
     };
     // `nsys export --ts-normalize=true` has added the epoch to every time already.
     let unix_offset_ns = if normalised { Some(0) } else { session_start(db, tables, path, sink) };
-    Session { origin, unix_offset_ns, ours }
+    Session { origin, unix_offset_ns, ours, origin_ns }
 }
 
 /// The value called `name` of the table about the export, which was renamed in 2023.
@@ -73,6 +76,25 @@ fn session_start(db: &Connection, tables: &Tables, path: &Path, sink: &mut Sink)
     })
     .note(sink, path);
     start
+}
+
+/// Reads what processes are called: the names of their programs, without the folders those are in.
+pub(super) fn process_names(r: &mut Reader) {
+    let Some(mut scan) = r.scan("PROCESSES") else { return };
+    let [global, name] = ["globalPid", "name"].map(|name| scan.col(name));
+    let tally = scan.run(|row| {
+        if let (Some(global), Some(name)) = (row.int(global), row.bytes(name))
+            && let Some(&ProcessIx(index)) = r.processes.get(&process_part(global))
+        {
+            let name = String::from_utf8_lossy(name);
+            let program = name.rsplit(['/', '\\']).next().unwrap_or_default();
+            // An export of a trace that had no names has the words of our reports.
+            let is_none = program.is_empty() || (r.ours && program.starts_with("process "));
+            r.sink.processes[index].info.name = if is_none { None } else { Some(program.to_owned()) };
+        }
+        true
+    });
+    r.close(tally);
 }
 
 /// One row of TARGET_INFO_GPU.
@@ -225,8 +247,10 @@ fn process_of(r: &Reader, row: &Fields, ids: &[Col; 3]) -> Option<ProcessIx> {
     r.processes.get(&process_part(global)).copied()
 }
 
-/// Reads contexts, from the table of 2023.4 or from the one before that had them only for their default streams.
+/// Reads contexts, from the table of 2023.4 or from the one before that had them only for their default streams. Green
+/// contexts that neither has are declared as far as records know them.
 pub(super) fn contexts(r: &mut Reader) {
+    let mut declared: HashSet<(ProcessIx, u32)> = HashSet::new();
     for (table, null_stream) in
         [("TARGET_INFO_CUDA_CONTEXT_INFO", "nullStreamId"), ("TARGET_INFO_CUDA_NULL_STREAM", "streamId")]
     {
@@ -237,6 +261,7 @@ pub(super) fn contexts(r: &mut Reader) {
         let tally = scan.run(|row| {
             let (Some(context), Some(device)) = (row.id(context), row.id(device)) else { return false };
             if let Some(process) = process_of(r, row, &ids) {
+                declared.insert((process, context));
                 let row = ContextRow {
                     context,
                     device,
@@ -250,6 +275,12 @@ pub(super) fn contexts(r: &mut Reader) {
         });
         r.close(tally);
         break;
+    }
+    let mut green: Vec<_> = std::mem::take(&mut r.green_contexts).into_iter().collect();
+    green.retain(|(key, _)| !declared.contains(key));
+    green.sort_unstable_by_key(|&((process, context), _)| (process.0, context));
+    for ((process, context), (device, parent_context)) in green {
+        r.sink.push(process, ContextRow { context, device, api_kind: None, null_stream: None, parent_context });
     }
 }
 

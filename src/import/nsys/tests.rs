@@ -138,7 +138,7 @@ fn calls_have_a_domain_and_backtraces_are_left_out_and_counted() {
     assert_eq!(found.integers("api", "result"), [Some(0), Some(2), None, Some(0)]);
     assert_eq!(found.integers("api", "tid"), [Some(0x11); 4]);
     assert_eq!(found.note_codes(), ["backtrace-rows"]);
-    assert!(found.notes[0].text.contains(" 1 rows"), "{}", found.notes[0].text);
+    assert!(found.notes[0].text.contains(" 1 row of API calls is left out"), "{}", found.notes[0].text);
 }
 
 #[test]

@@ -11,6 +11,7 @@ const INVALID: &[u8] = b"INVALID";
 /// Reads the calls of both APIs.
 pub(super) fn read(r: &mut Reader) {
     let mut unknown = 0u64;
+    let own_names = super::own::call_names(r);
     for (table, domain) in
         [("CUPTI_ACTIVITY_KIND_RUNTIME", cupti::RUNTIME), ("CUPTI_ACTIVITY_KIND_DRIVER", cupti::DRIVER)]
     {
@@ -29,9 +30,11 @@ pub(super) fn read(r: &mut Reader) {
                 _ => r.process(pid),
             };
             last = Some((pid, process));
-            let name_id = *names.entry(cbid).or_insert_with(|| match cupti::api_name_before_13(domain, cbid) {
+            let known = || cupti::api_name_before_13(domain, cbid).map(str::as_bytes);
+            let own_name = || own_names.get(&(domain, cbid)).map(Vec::as_slice);
+            let name_id = *names.entry(cbid).or_insert_with(|| match own_name().or_else(known) {
                 // nvprof ended before CUDA 13.
-                Some(name) => r.sink.name(name.as_bytes()),
+                Some(name) => r.sink.name(name),
                 None if cbid == 0 => r.sink.name(INVALID),
                 None => {
                     unknown += 1;

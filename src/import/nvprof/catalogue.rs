@@ -2,6 +2,7 @@
 //! metrics, events and what was sampled or measured per instruction.
 
 use super::Reader;
+use crate::export::nvprof_db::about::{CALLS, EXPORT};
 use crate::import::unread_tables;
 
 /// What the names of all tables of records begin with.
@@ -58,7 +59,7 @@ pub(super) fn is_known(table: &str) -> bool {
             let kind = &table[PREFIX.len()..];
             known(READ, kind) || known(DESCRIBING, kind)
         }
-        _ => known(&["Version", "StringTable"], table) || table.starts_with("sqlite_"),
+        _ => known(&["Version", "StringTable", EXPORT, CALLS], table) || table.starts_with("sqlite_"),
     }
 }
 

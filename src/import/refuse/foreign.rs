@@ -95,17 +95,8 @@ pub(super) static TABLES: &[Refusal] = &[
                 || has(head, b"CUDA API Statistics") && has(head, b"Time(%)")
                 || has(head, b"CUDA Kernel Statistics") && has(head, b"Time(%)")
         },
-        what: "printed tables of `nsys stats` or `nsys profile --stats=true`, whose columns are cut to the screen",
+        what: "printed tables of `nsys stats` or `nsys profile --stats=true` without the lines that say where columns begin",
         remedy: "open the .sqlite that nsys left beside the report, or print with `nsys stats --format csv`",
-    },
-    Refusal {
-        is: |head| {
-            let line = head.text.split(|&byte| byte == b'\n').next().unwrap_or_default();
-            let is = |words: &[&[u8]]| words.iter().all(|word| contains(line, word));
-            is(&[b"\"Name\"", b"\"Calls\"", b"\"TotalDurationNs\""]) || is(&[b"KernelName", b"BeginNs", b"EndNs"])
-        },
-        what: "a CSV table of AMD's rocprof, which gpuprof does not read",
-        remedy: "open the .json file that `rocprof --hip-trace` writes beside it; gpuprof reads that",
     },
 ];
 

@@ -7,6 +7,7 @@
 //!   2,765 ns in scientific form as `2.76e+03`, because 2765 / 10 / 10 / 10 is a little less than 2.765.
 //!   CSV does not round so: it is plain `%f`, and 7.8125e-3 KB prints as `0.007812`.
 
+use crate::render::digits::push_fixed;
 use std::fmt::Write as _;
 
 /// What `--normalized-time-unit` (`-u`) asks for.
@@ -87,13 +88,13 @@ pub static TIME: [Unit; 4] = [
     unit("s", f64::INFINITY, 1e-9, false),
 ];
 
-/// Sizes, in bytes. The divisor is 1024, but the next unit starts at 1000: 1,020 KB are `0.9961MB`.
-pub static SIZE: [Unit; 5] = [
+/// Sizes, in bytes. The divisor is 1024, but the next unit starts at 1000: 1,020 KB are `0.9961MB`. There is no TB:
+/// 1,100 GB are `1e+03GB`.
+pub static SIZE: [Unit; 4] = [
     unit("B", 1e3, 1.0, true),
     unit("KB", 1e3 * K, 1.0 / K, false),
     unit("MB", 1e3 * K * K, 1.0 / (K * K), false),
-    unit("GB", 1e3 * K * K * K, 1.0 / (K * K * K), false),
-    unit("TB", f64::INFINITY, 1.0 / (K * K * K * K), false),
+    unit("GB", f64::INFINITY, 1.0 / (K * K * K), false),
 ];
 
 /// Throughputs, in bytes per second; scaled as sizes, but GB/s is the largest: 15,577 GB/s is `2e+04GB/s`.
@@ -121,10 +122,22 @@ pub fn push_cell(out: &mut String, value: f64, scale: &'static [Unit], width: us
     out.push_str(unit.name);
 }
 
+/// A total of unified memory with its unit: as in a cell of ten characters, but nvprof gives one that it writes in
+/// scientific form no decimals, `1e+03GB`.
+pub fn total(value: f64, scale: &'static [Unit]) -> String {
+    let unit = suited(value, scale);
+    if in_unit(value, unit) < unit.scientific_from {
+        return cell(value, scale, 10);
+    }
+    let mut out = String::new();
+    push_scientific(&mut out, in_unit(value, unit), 0);
+    out + unit.name
+}
+
 /// Appends `value` in `unit`, without naming it, made to fill `room` characters.
 pub fn push_in_unit(out: &mut String, value: f64, unit: &Unit, room: usize) {
     if unit.whole && value < 1e3 {
-        let _ = write!(out, "{value:.0}");
+        push_fixed(out, value, 0);
     } else {
         push_filled(out, value * unit.factor, room, unit.scientific_from);
     }
@@ -169,17 +182,18 @@ pub fn share(part: u128, whole: u128) -> f64 {
 
 /// Appends a number of a CSV cell: `%f`, except that bare nanoseconds and bytes below 1000 have no decimals.
 pub fn push_csv(out: &mut String, value: f64, unit: &Unit) {
-    let _ = if unit.whole && value < 1e3 {
-        write!(out, "{value:.0}")
+    if unit.whole && value < 1e3 {
+        push_fixed(out, value, 0);
     } else {
-        write!(out, "{:.6}", value * unit.factor)
-    };
+        push_fixed(out, value * unit.factor, 6);
+    }
 }
 
 /// Makes control characters in what `line` has from `start` on into spaces: a kernel's name may hold a line feed, and
 /// must not tear its row apart, nor talk to the terminal.
 pub fn flatten(line: &mut String, start: usize) {
-    if line[start..].contains(char::is_control) {
+    let is_plain = line.as_bytes()[start..].iter().all(|byte| matches!(byte, b' '..=b'~'));
+    if !is_plain && line[start..].contains(char::is_control) {
         let flat = line[start..].replace(char::is_control, " ");
         line.truncate(start);
         line.push_str(&flat);
@@ -205,7 +219,8 @@ const MOST_DECIMALS: usize = 6;
 /// (below 0.01) or is not used (from `scientific_from`). Which of the two is decided before rounding.
 fn push_filled(out: &mut String, v: f64, room: usize, scientific_from: f64) {
     if v >= scientific_from || (v > 0.0 && v < 0.01) {
-        return push_scientific(out, v, room);
+        // "1.5e+03": four characters are the exponent, one each the digit and the point.
+        return push_scientific(out, v, room.saturating_sub(6));
     }
     let whole_digits = match v {
         v if v < 10.0 => 1,
@@ -213,16 +228,14 @@ fn push_filled(out: &mut String, v: f64, room: usize, scientific_from: f64) {
         v if v < 1000.0 => 3,
         _ => 4,
     };
-    let decimals = room.saturating_sub(1 + whole_digits).min(MOST_DECIMALS);
-    let rounded = round(v, decimals);
-    // 999.996 rounds to a fourth digit before the point: one decimal less keeps the width.
-    let carried = rounded >= 10_f64.powi(whole_digits as i32) && decimals > 0;
-    let _ = write!(out, "{:.*}", decimals - usize::from(carried), rounded);
+    let decimals = |whole_digits| room.saturating_sub(1 + whole_digits).min(MOST_DECIMALS);
+    let rounded = round(v, decimals(whole_digits));
+    // 999.996 rounds to a fourth digit before the point: one decimal less keeps the width, where there is no more room.
+    let carried = rounded >= POWERS[whole_digits];
+    push_fixed(out, rounded, decimals(whole_digits + usize::from(carried)));
 }
 
-fn push_scientific(out: &mut String, v: f64, room: usize) {
-    // "1.5e+03": four characters are the exponent, one each the digit and the point.
-    let decimals = room.saturating_sub(6);
+fn push_scientific(out: &mut String, v: f64, decimals: usize) {
     let (mut mantissa, mut exponent) = (v, 0);
     // Step by step, as nvprof does: powi or log10 give other last bits, and ties then round the other way.
     while mantissa >= 10.0 {
@@ -242,9 +255,12 @@ fn push_scientific(out: &mut String, v: f64, room: usize) {
     let _ = write!(out, "{mantissa:.decimals$}e{sign}{:02}", i32::abs(exponent));
 }
 
+/// Powers of ten.
+const POWERS: [f64; 7] = [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6];
+
 /// Rounds half up at `decimals` digits after the point.
 fn round(v: f64, decimals: usize) -> f64 {
-    let power = 10_f64.powi(decimals as i32);
+    let power = POWERS.get(decimals).copied().unwrap_or_else(|| 10_f64.powi(decimals as i32));
     (v * power + 0.5).floor() / power
 }
 

@@ -1,179 +1,19 @@
-//! The one table of which all trace listings show a part: its columns, and its cells as text and as CSV.
+//! The one table of which all trace listings show a part, as text and as CSV.
 
+mod columns;
+mod row;
+
+pub(super) use columns::Column;
+pub(super) use row::{Cell, Name, Row, push_name};
+
+use super::fmt::{self, SIZE, TIME, TimeUnit, Unit};
+use super::{Labels, Options, device_label};
+use crate::cupti::unified::devices_of_mask;
+use crate::render::digits::{push_signed, push_unsigned};
+use columns::{COLUMNS, Spec};
+use hashbrown::HashMap;
 use std::fmt::Write as _;
 use std::io;
-
-use crate::cupti::unified::devices_of_mask;
-
-use super::fmt::{self, RATE, SIZE, TIME, TimeUnit, Unit};
-use super::{Labels, Options, device_label};
-
-/// What stands in one cell.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Cell {
-    /// Nothing: `-` in text, nothing in CSV.
-    Empty,
-    /// A value on the scale of its column.
-    Value(f64),
-    /// A plain number.
-    Number(i64),
-    /// A number that CSV quotes.
-    Id(u32),
-    /// Three sizes: `(64 1 1)` in text, three columns in CSV.
-    Triple([i64; 3]),
-    /// A word.
-    Word(&'static str),
-    /// A device of a process.
-    Device(u32, u32),
-    /// A pair of places in unified memory; `None` is the CPU.
-    Pair(u32, Option<u32>, Option<u32>),
-    /// Who fights for pages of unified memory: whether the CPU does, and a mask of devices.
-    Fighters(u32, bool, u32),
-    /// Bytes of unified memory. They name their unit in text, whatever `-u` says.
-    Bytes(i64),
-    /// Faults of unified memory.
-    Faults(i64),
-    /// The instruction of a fault.
-    Pc(u64),
-    /// A virtual address.
-    Address(u64),
-}
-
-/// A row's name; what text shows in brackets, CSV has as a column of its own.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Name<'a> {
-    /// Just a name.
-    Plain(&'a str),
-    /// A kernel: name and correlation id.
-    Kernel(&'a str, u64),
-    /// A call that launched a kernel: its name, the kernel's name, correlation id.
-    Launch(&'a str, &'a str, u64),
-    /// An NVTX range that begins or ends, or a mark: which of them, its name, its domain.
-    Marker(&'static str, &'a str, &'a str),
-    /// An OpenACC region: its event, `file:line`, and a kernel or variable in parentheses.
-    Region(&'static str, Option<(&'a str, i64)>, Option<&'a str>),
-}
-
-/// One row.
-#[derive(Clone, Debug)]
-pub(super) struct Row<'a> {
-    /// By [`Column`].
-    pub cells: [Cell; COLUMNS.len()],
-    /// The last column.
-    pub name: Name<'a>,
-    /// CSV's `Correlation_ID`.
-    pub correlation: Option<u64>,
-}
-
-impl<'a> Row<'a> {
-    /// A row of nothing but a name.
-    pub fn new(name: Name<'a>) -> Row<'a> {
-        Row { cells: [Cell::Empty; COLUMNS.len()], name, correlation: None }
-    }
-
-    /// The same row with `cell` in `column`.
-    pub fn with(mut self, column: Column, cell: Cell) -> Row<'a> {
-        self.cells[column as usize] = cell;
-        self
-    }
-
-    /// Whether it is an event of unified memory.
-    pub fn is_unified(&self) -> bool {
-        self.cells[Column::VirtualAddress as usize] != Cell::Empty
-    }
-
-    /// The same row with its times. A row without valid times shows none, since the start of one that lost its
-    /// timestamps is as meaningless as its end.
-    pub fn at(self, start_ns: i64, duration_ns: Option<i64>, origin_ns: i64) -> Row<'a> {
-        match duration_ns {
-            None => self,
-            Some(duration) => self
-                .with(Column::Start, Cell::Value(start_ns.saturating_sub(origin_ns) as f64))
-                .with(Column::Duration, Cell::Value(duration as f64)),
-        }
-    }
-}
-
-/// The columns that any listing has, in the order in which they stand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Column {
-    Start,
-    Duration,
-    Grid,
-    Block,
-    Registers,
-    StaticSmem,
-    DynamicSmem,
-    Size,
-    Throughput,
-    SrcMemType,
-    DstMemType,
-    Device,
-    Context,
-    Stream,
-    SrcDevice,
-    SrcContext,
-    DstDevice,
-    DstContext,
-    UnifiedMemory,
-    VirtualAddress,
-}
-
-/// How a column is headed.
-struct Spec {
-    column: Column,
-    /// In text. A star refers to the notes below the table.
-    title: &'static str,
-    width: usize,
-    /// In CSV; more than one where CSV splits the cell.
-    csv: &'static [&'static str],
-    scale: Option<&'static [Unit]>,
-    /// The note below a text table.
-    note: &'static str,
-}
-
-const fn spec(column: Column, title: &'static str, width: usize, csv: &'static [&'static str]) -> Spec {
-    Spec { column, title, width, csv, scale: None, note: "" }
-}
-
-const fn scaled(scale: &'static [Unit], spec: Spec) -> Spec {
-    Spec { scale: Some(scale), ..spec }
-}
-
-const fn noted(note: &'static str, spec: Spec) -> Spec {
-    Spec { note, ..spec }
-}
-
-const REGISTERS_NOTE: &str = "Regs: Number of registers used per CUDA thread. This number includes registers used \
-    internally by the CUDA driver and/or tools and can be more than what the compiler shows.";
-const STATIC_NOTE: &str = "SSMem: Static shared memory allocated per CUDA block.";
-const DYNAMIC_NOTE: &str = "DSMem: Dynamic shared memory allocated per CUDA block.";
-const SRC_NOTE: &str = "SrcMemType: The type of source memory accessed by memory operation/copy";
-const DST_NOTE: &str = "DstMemType: The type of destination memory accessed by memory operation/copy";
-
-/// All columns, indexed by [`Column`].
-static COLUMNS: [Spec; 20] = [
-    scaled(&TIME, spec(Column::Start, "Start", 8, &["Start"])),
-    scaled(&TIME, spec(Column::Duration, "Duration", 8, &["Duration"])),
-    spec(Column::Grid, "Grid Size", 19, &["Grid X", "Grid Y", "Grid Z"]),
-    spec(Column::Block, "Block Size", 14, &["Block X", "Block Y", "Block Z"]),
-    noted(REGISTERS_NOTE, spec(Column::Registers, "Regs*", 8, &["Registers Per Thread"])),
-    noted(STATIC_NOTE, scaled(&SIZE, spec(Column::StaticSmem, "SSMem*", 8, &["Static SMem"]))),
-    noted(DYNAMIC_NOTE, scaled(&SIZE, spec(Column::DynamicSmem, "DSMem*", 8, &["Dynamic SMem"]))),
-    scaled(&SIZE, spec(Column::Size, "Size", 8, &["Size"])),
-    scaled(&RATE, spec(Column::Throughput, "Throughput", 10, &["Throughput"])),
-    noted(SRC_NOTE, spec(Column::SrcMemType, "SrcMemType", 10, &["SrcMemType"])),
-    noted(DST_NOTE, spec(Column::DstMemType, "DstMemType", 10, &["DstMemType"])),
-    spec(Column::Device, "Device", 15, &["Device"]),
-    spec(Column::Context, "Context", 8, &["Context"]),
-    spec(Column::Stream, "Stream", 8, &["Stream"]),
-    spec(Column::SrcDevice, "Src Dev", 15, &["Src Dev"]),
-    spec(Column::SrcContext, "Src Ctx", 8, &["Src Ctx"]),
-    spec(Column::DstDevice, "Dst Dev", 15, &["Dst Dev"]),
-    spec(Column::DstContext, "Dst Ctx", 8, &["Dst Ctx"]),
-    spec(Column::UnifiedMemory, "Unified Memory", 20, &["Unified Memory"]),
-    spec(Column::VirtualAddress, "Virtual Address", 15, &["Virtual Address"]),
-];
 
 /// Which columns a listing shows, and in which units.
 pub(super) struct Listing<'l> {
@@ -182,7 +22,10 @@ pub(super) struct Listing<'l> {
     widths: [usize; COLUMNS.len()],
     labels: &'l dyn Labels,
     options: Options,
+    /// Devices by process and number, as they are called.
+    devices: HashMap<(u32, u32), String>,
     line: String,
+    name: String,
 }
 
 impl<'l> Listing<'l> {
@@ -213,13 +56,26 @@ impl<'l> Listing<'l> {
                 }
             }
             for (i, spec) in COLUMNS.iter().enumerate().filter(|_| per_column) {
-                units[i] = spec.scale.map(|scale| {
-                    let is_time = matches!(spec.column, Column::Start | Column::Duration);
-                    options.unit.fixed().filter(|_| is_time).unwrap_or_else(|| fmt::suited(largest[i], scale))
+                units[i] = spec.scale.map(|scale| match spec.column {
+                    Column::Start | Column::Duration => {
+                        options.unit.fixed().unwrap_or_else(|| fmt::suited(largest[i], scale))
+                    }
+                    // Whatever its size.
+                    Column::UnifiedMemory => &SIZE[0],
+                    _ => fmt::suited(largest[i], scale),
                 });
             }
         }
-        Listing { columns: columns.to_vec(), units, widths, labels, options: *options, line: String::new() }
+        Listing {
+            columns: columns.to_vec(),
+            units,
+            widths,
+            labels,
+            options: *options,
+            devices: HashMap::new(),
+            line: String::new(),
+            name: String::new(),
+        }
     }
 
     /// Writes the header, and the row of units where there is one.
@@ -231,9 +87,7 @@ impl<'l> Listing<'l> {
             }
             line.push_str("\"Name\",\"Correlation_ID\"\n");
             for spec in self.specs() {
-                // Unified memory is in bytes whatever its size.
-                let fixed = if spec.column == Column::UnifiedMemory { "B" } else { "" };
-                line.push_str(self.units[spec.column as usize].map_or(fixed, |u| u.name));
+                line.push_str(self.units[spec.column as usize].map_or("", |u| u.name));
                 spec.csv.iter().for_each(|_| line.push(','));
             }
             line.push_str(",\n");
@@ -254,36 +108,37 @@ impl<'l> Listing<'l> {
 
     /// Writes one row.
     pub fn row(&mut self, out: &mut dyn io::Write, row: &Row) -> io::Result<()> {
-        let mut line = std::mem::take(&mut self.line);
+        let (mut line, mut name) = (std::mem::take(&mut self.line), std::mem::take(&mut self.name));
         line.clear();
-        if self.options.csv {
-            for spec in self.specs() {
-                self.push_csv(&mut line, spec, row.cells[spec.column as usize]);
+        name.clear();
+        for at in 0..self.columns.len() {
+            let spec = &COLUMNS[self.columns[at] as usize];
+            let cell = row.cells[spec.column as usize];
+            if self.options.csv {
+                self.push_csv(&mut line, spec, cell);
                 line.push(',');
-            }
-            let start = line.len();
-            push_name(&mut line, row.name, false);
-            let name = line.split_off(start);
-            fmt::push_quoted(&mut line, &name);
-            line.push(',');
-            if let Some(correlation) = row.correlation {
-                let _ = write!(line, "{correlation}");
-            }
-        } else {
-            for spec in self.specs() {
+            } else {
                 let start = line.len();
-                self.push_text(&mut line, spec, row.cells[spec.column as usize]);
+                self.push_text(&mut line, spec, cell);
                 pad_left(&mut line, start, self.width(spec));
                 line.push_str("  ");
             }
-            let start = line.len();
-            push_name(&mut line, row.name, true);
-            fmt::flatten(&mut line, start);
-            pad_left(&mut line, start, 4);
+        }
+        push_name(&mut name, row.name, !self.options.csv);
+        if self.options.csv {
+            fmt::push_quoted(&mut line, &name);
+            line.push(',');
+            if let Some(correlation) = row.correlation {
+                push_unsigned(&mut line, correlation);
+            }
+        } else {
+            fmt::flatten(&mut name, 0);
+            pad_left(&mut name, 0, 4);
+            line.push_str(&name);
         }
         line.push('\n');
         let written = out.write_all(line.as_bytes());
-        self.line = line;
+        (self.line, self.name) = (line, name);
         written
     }
 
@@ -305,83 +160,77 @@ impl<'l> Listing<'l> {
         self.widths[spec.column as usize]
     }
 
-    fn push_text(&self, line: &mut String, spec: &Spec, cell: Cell) {
-        let _ = match cell {
-            Cell::Empty => line.write_char('-'),
+    fn push_text(&mut self, line: &mut String, spec: &Spec, cell: Cell) {
+        match cell {
+            Cell::Empty => line.push('-'),
             Cell::Value(value) => match (self.units[spec.column as usize], spec.scale) {
-                (Some(unit), _) => {
-                    fmt::push_in_unit(line, value, unit, spec.width);
-                    Ok(())
-                }
-                (None, Some(scale)) => {
-                    fmt::push_cell(line, value, scale, spec.width);
-                    Ok(())
-                }
-                (None, None) => write!(line, "{value}"),
+                (Some(unit), _) => fmt::push_in_unit(line, value, unit, spec.width),
+                (None, Some(scale)) => fmt::push_cell(line, value, scale, spec.width),
+                (None, None) => _ = write!(line, "{value}"),
             },
-            Cell::Number(number) => write!(line, "{number}"),
+            Cell::Number(number) | Cell::Faults(number) => push_signed(line, number),
             Cell::Id(id) => match place_name(self.labels, spec.column, cell) {
-                Some(name) => line.write_str(&name),
-                None => write!(line, "{id}"),
+                Some(name) => line.push_str(&name),
+                None => push_unsigned(line, id.into()),
             },
-            Cell::Triple([x, y, z]) => write!(line, "({x} {y} {z})"),
-            Cell::Word(word) => line.write_str(word),
-            Cell::Device(..) | Cell::Pair(..) | Cell::Fighters(..) => {
-                // Cut to the column, wherever that is: `Tesla V100-SXM2`, `CPU, TITAN Xp (`.
-                let label = self.device(cell);
-                line.extend(label.chars().take(spec.width));
-                Ok(())
+            Cell::Triple([x, y, z]) => {
+                line.push('(');
+                push_signed(line, x);
+                line.push(' ');
+                push_signed(line, y);
+                line.push(' ');
+                push_signed(line, z);
+                line.push(')');
             }
-            Cell::Bytes(bytes) => {
-                let unit = fmt::suited(bytes as f64, &SIZE);
-                fmt::push_csv(line, bytes as f64, unit);
-                line.write_str(unit.name)
-            }
-            Cell::Faults(count) => write!(line, "{count}"),
-            Cell::Pc(pc) => write!(line, "PC {pc:#x}"),
-            Cell::Address(address) => write!(line, "{address:#x}"),
-        };
+            Cell::Word(word) => line.push_str(word),
+            // Cut to the column, wherever that is: `Tesla V100-SXM2`, `CPU, TITAN Xp (`.
+            Cell::Device(process, device) => line.extend(self.device(process, device).chars().take(spec.width)),
+            Cell::Pair(..) | Cell::Fighters(..) => line.extend(self.devices(cell).chars().take(spec.width)),
+            Cell::Pc(pc) => _ = write!(line, "PC {pc:#x}"),
+            Cell::Address(address) => _ = write!(line, "{address:#x}"),
+        }
     }
 
-    fn push_csv(&self, line: &mut String, spec: &Spec, cell: Cell) {
-        let _ = match cell {
-            Cell::Empty => {
-                (1..spec.csv.len()).for_each(|_| line.push(','));
-                Ok(())
-            }
+    fn push_csv(&mut self, line: &mut String, spec: &Spec, cell: Cell) {
+        match cell {
+            Cell::Empty => (1..spec.csv.len()).for_each(|_| line.push(',')),
             Cell::Value(value) => {
                 fmt::push_csv(line, value, self.units[spec.column as usize].unwrap_or(&TIME[0]));
-                Ok(())
             }
-            Cell::Bytes(bytes) => {
-                fmt::push_csv(line, bytes as f64, &SIZE[0]);
-                Ok(())
+            Cell::Number(number) => push_signed(line, number),
+            Cell::Triple([x, y, z]) => {
+                push_signed(line, x);
+                line.push(',');
+                push_signed(line, y);
+                line.push(',');
+                push_signed(line, z);
             }
-            Cell::Number(number) => write!(line, "{number}"),
-            Cell::Triple([x, y, z]) => write!(line, "{x},{y},{z}"),
-            Cell::Id(id) => {
-                let name = place_name(self.labels, spec.column, cell);
-                fmt::push_quoted(line, &name.unwrap_or_else(|| id.to_string()));
-                Ok(())
-            }
-            Cell::Word(word) => write!(line, "\"{word}\""),
-            Cell::Device(..) | Cell::Pair(..) | Cell::Fighters(..) => {
-                fmt::push_quoted(line, &self.device(cell));
-                Ok(())
-            }
-            Cell::Faults(count) => write!(line, "\"{count}\""),
-            Cell::Pc(pc) => write!(line, "\"PC {pc:#x}\""),
-            Cell::Address(address) => write!(line, "\"{address:#x}\""),
-        };
+            Cell::Id(id) => match place_name(self.labels, spec.column, cell) {
+                Some(name) => fmt::push_quoted(line, &name),
+                None => _ = write!(line, "\"{id}\""),
+            },
+            Cell::Word(word) => _ = write!(line, "\"{word}\""),
+            Cell::Device(process, device) => fmt::push_quoted(line, self.device(process, device)),
+            Cell::Pair(..) | Cell::Fighters(..) => fmt::push_quoted(line, &self.devices(cell)),
+            Cell::Faults(count) => _ = write!(line, "\"{count}\""),
+            Cell::Pc(pc) => _ = write!(line, "\"PC {pc:#x}\""),
+            Cell::Address(address) => _ = write!(line, "\"{address:#x}\""),
+        }
     }
 
-    fn device(&self, cell: Cell) -> String {
+    /// What a device is called; put together once.
+    fn device(&mut self, process: u32, device: u32) -> &str {
+        let labels = self.labels;
+        self.devices.entry((process, device)).or_insert_with(|| device_label(labels, process, device))
+    }
+
+    /// Several devices, or the CPU and a device.
+    fn devices(&self, cell: Cell) -> String {
         let one = |process, place: Option<u32>| match place {
             None => "CPU".to_owned(),
             Some(device) => device_label(self.labels, process, device),
         };
         match cell {
-            Cell::Device(process, device) => device_label(self.labels, process, device),
             Cell::Pair(process, a, b) => format!("{}, {}", one(process, a), one(process, b)),
             Cell::Fighters(process, cpu, mask) => {
                 let places = cpu.then_some(None).into_iter().chain(devices_of_mask(Some(mask)).map(Some));
@@ -403,41 +252,14 @@ fn place_name(labels: &dyn Labels, column: Column, cell: Cell) -> Option<String>
     Some(name.replace(char::is_control, " "))
 }
 
-/// nvprof builds the name of a launch in a buffer of 256 bytes: longer ones lose their end, correlation id and all, and
-/// a space where the cut leaves one.
-const LAUNCH_BYTES: usize = 255;
-
-/// Appends a name; `text` puts the correlation id and the kernel launched behind it.
-pub(super) fn push_name(line: &mut String, name: Name, text: bool) {
-    let _ = match name {
-        Name::Plain(name) => line.write_str(name),
-        Name::Kernel(name, correlation) if text => write!(line, "{name} [{correlation}]"),
-        Name::Kernel(name, _) => line.write_str(name),
-        Name::Launch(call, kernel, correlation) if text => {
-            let start = line.len();
-            let written = write!(line, "{call} ({kernel} [{correlation}])");
-            if line.len() > start + LAUNCH_BYTES {
-                line.truncate(line.floor_char_boundary(start + LAUNCH_BYTES));
-                line.truncate(line.trim_end_matches(' ').len());
-            }
-            written
-        }
-        Name::Marker(what, name, domain) => write!(line, "{what} {name} (Domain: {domain})"),
-        Name::Launch(call, ..) => line.write_str(call),
-        Name::Region(event, place, about) => {
-            line.push_str(event);
-            if let Some((file, number)) = place {
-                let _ = write!(line, "@{file}:{number}");
-            }
-            about.map_or(Ok(()), |about| write!(line, " ({about})"))
-        }
-    };
-}
-
 /// Moves what `line` has from `start` on to the right edge of `width` characters.
 fn pad_left(line: &mut String, start: usize, width: usize) {
-    let have = line[start..].chars().count();
-    if have < width {
-        line.insert_str(start, &" ".repeat(width - have));
+    const SPACES: &str = "                                ";
+    let text = &line[start..];
+    let mut missing = width.saturating_sub(if text.is_ascii() { text.len() } else { text.chars().count() });
+    while missing > 0 {
+        let step = missing.min(SPACES.len());
+        line.insert_str(start, &SPACES[..step]);
+        missing -= step;
     }
 }

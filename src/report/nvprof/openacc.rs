@@ -52,7 +52,11 @@ pub fn trace(
     let first = valid.chain(unified.iter().map(|event| event.start_ns)).min().unwrap_or(0);
     let origin = options.origin_ns.unwrap_or(first);
     let mut rows: Vec<(i64, Row)> = regions.iter().map(|r| (r.start_ns, row(r, labels, origin))).collect();
-    let without_place = |event: &GpuActivity| unified_row(event, origin).with(Column::Device, Cell::Empty);
+    let without_place = |event: &GpuActivity| {
+        let mut row = unified_row(event, origin);
+        row.set(Column::Device, Cell::Empty);
+        row
+    };
     rows.extend(unified.iter().map(|event| (event.start_ns, without_place(event))));
     // A stable order: of equal starts the region comes first.
     rows.sort_by_key(|(start, _)| *start);
@@ -61,24 +65,28 @@ pub fn trace(
     columns.extend([Column::Device, Column::Context, Column::Stream]);
     columns.extend((!unified.is_empty()).then_some(Column::UnifiedMemory));
     // Sizes in a column of one unit are in bytes, however large.
-    let decide_units = rows.iter().map(|(_, row)| row.clone().with(Column::Size, Cell::Empty));
+    let decide_units = rows.iter().map(|(_, row)| {
+        let mut row = row.clone();
+        row.set(Column::Size, Cell::Empty);
+        row
+    });
     let mut listing = Listing::new(&columns, decide_units, labels, options);
     listing.head(out)?;
     rows.iter().try_for_each(|(_, row)| listing.row(out, row))
 }
 
 fn row<'a>(region: &OpenaccRegion, labels: &'a dyn Labels, origin_ns: i64) -> Row<'a> {
-    let mut row = Row::new(name_of(region, labels)).at(region.start_ns, region.duration_ns, origin_ns);
+    let mut row = Row::new(name_of(region, labels));
+    row.set_times(region.start_ns, region.duration_ns, origin_ns);
     if let Some(bytes) = region.bytes.filter(|&b| b != 0) {
-        row = row.with(Column::Size, Cell::Value(bytes as f64));
+        row.set(Column::Size, Cell::Value(bytes as f64));
     }
-    match region.place {
-        None => row,
-        Some((device, context, stream)) => row
-            .with(Column::Device, Cell::Device(region.process, device))
-            .with(Column::Context, Cell::Id(context))
-            .with(Column::Stream, Cell::Id(stream)),
+    if let Some((device, context, stream)) = region.place {
+        row.set(Column::Device, Cell::Device(region.process, device))
+            .set(Column::Context, Cell::Id(context))
+            .set(Column::Stream, Cell::Id(stream));
     }
+    row
 }
 
 /// `acc_enqueue_launch@nbody.cpp:101 (_Z23center…)`: the file without its folders; kernels stay mangled.

@@ -125,19 +125,23 @@ fn column_units(sections: &[Section], options: &Options) -> Units {
     if let Some(first) = with_rows().find(|s| !s.is_range()).or(with_rows().next()) {
         for row in first.rows {
             for (max, value) in largest.iter_mut().zip(times(row)) {
-                *max = f64::max(*max, value);
+                *max = f64::max(*max, value.unwrap_or(0.0));
             }
         }
     }
     Some(largest.map(|max| fmt::suited(max, &TIME)))
 }
 
-/// Total, mean, minimum, maximum in nanoseconds. The mean is a whole number, rounded down.
-fn times(row: &SummaryRow) -> [f64; TIMES] {
+/// Total, mean, minimum, maximum in nanoseconds, as far as they are known. The mean is a whole number, rounded down.
+fn times(row: &SummaryRow) -> [Option<f64>; TIMES] {
     let stats = &row.stats;
     let min = if stats.count == 0 { 0 } else { stats.min_ns };
-    [stats.total_ns as f64, row.mean_ns() as f64, min as f64, stats.max_ns as f64]
+    let extreme = |ns: i64| row.has_extremes.then_some(ns as f64);
+    [Some(stats.total_ns as f64), Some(row.mean_ns() as f64), extreme(min), extreme(stats.max_ns)]
 }
+
+/// What stands where a time is not known.
+const UNKNOWN: &str = "-";
 
 fn text_head(units: &Units) -> String {
     let mut head = String::new();
@@ -161,11 +165,12 @@ fn push_text_row(line: &mut String, label: &str, row: &SummaryRow, total: u128, 
     // With one unit per column the sign is in the row of units.
     let percent = fmt::percent(row.stats.total_ns, total) + if units.is_some() { "" } else { "%" };
     let values = times(row);
-    let cells: [String; TIMES] = std::array::from_fn(|i| match units {
-        None => fmt::time(values[i], 8),
-        Some(units) => {
+    let cells: [String; TIMES] = std::array::from_fn(|i| match (values[i], units) {
+        (None, _) => UNKNOWN.to_owned(),
+        (Some(value), None) => fmt::time(value, 8),
+        (Some(value), Some(units)) => {
             let mut cell = String::new();
-            fmt::push_in_unit(&mut cell, values[i], units[i], 8);
+            fmt::push_in_unit(&mut cell, value, units[i], 8);
             cell
         }
     });
@@ -190,11 +195,16 @@ fn push_csv_row(line: &mut String, label: &str, row: &SummaryRow, total: u128, u
     let values = times(row);
     fmt::push_quoted(line, label);
     let _ = write!(line, ",{:.6},", fmt::share(row.stats.total_ns, total));
-    fmt::push_csv(line, values[0], units[0]);
-    let _ = write!(line, ",{}", row.stats.count);
-    for i in 1..TIMES {
-        line.push(',');
-        fmt::push_csv(line, values[i], units[i]);
+    for (i, (value, unit)) in values.into_iter().zip(units).enumerate() {
+        if i == 1 {
+            let _ = write!(line, ",{}", row.stats.count);
+        }
+        if i > 0 {
+            line.push(',');
+        }
+        if let Some(value) = value {
+            fmt::push_csv(line, value, unit);
+        }
     }
     line.push(',');
     fmt::push_quoted(line, &row.name);

@@ -200,8 +200,10 @@ fn api_row<'a>(call: &ApiCall, launches: &Launches, labels: &'a dyn Labels, orig
         Some(shape) => Name::Launch(name, labels.kernel(shape), call.correlation),
         None => Name::Plain(name),
     };
-    let row = Row::new(name).at(call.start_ns, call.duration_ns, origin_ns);
-    Row { correlation: correlation(call.correlation), ..row }
+    let mut row = Row::new(name);
+    row.set_times(call.start_ns, call.duration_ns, origin_ns);
+    row.correlation = correlation(call.correlation);
+    row
 }
 
 fn marker_row<'a>(marker: &Marker, labels: &'a dyn Labels, origin_ns: i64) -> Row<'a> {
@@ -211,8 +213,9 @@ fn marker_row<'a>(marker: &Marker, labels: &'a dyn Labels, origin_ns: i64) -> Ro
         MarkerKind::Mark => "[Marker]",
     };
     let domain = Some(labels.text(marker.domain)).filter(|_| marker.domain != 0).unwrap_or("<unnamed>");
-    Row::new(Name::Marker(what, labels.text(marker.name), domain))
-        .with(Column::Start, Cell::Value(marker.at_ns.saturating_sub(origin_ns) as f64))
+    let mut row = Row::new(Name::Marker(what, labels.text(marker.name), domain));
+    row.set(Column::Start, Cell::Value(marker.at_ns.saturating_sub(origin_ns) as f64));
+    row
 }
 
 fn correlation(id: u64) -> Option<u64> {
@@ -230,51 +233,55 @@ fn gpu_row<'a>(row: &GpuActivity, labels: &'a dyn Labels, origin_ns: i64) -> Row
         What::Graph { graph } => Name::Plain(labels.graph(*graph)),
         What::Uvm { kind, .. } => Name::Plain(uvm_name(*kind)),
     };
-    let listed = Row::new(name).at(row.start_ns, row.duration_ns, origin_ns);
-    let listed = match &row.what {
-        What::Kernel { shape } => kernel_cells(listed, *shape, labels),
+    let mut listed = Row::new(name);
+    listed.set_times(row.start_ns, row.duration_ns, origin_ns);
+    match &row.what {
+        What::Kernel { shape } => set_launch(&mut listed, *shape, labels),
         What::Memcpy { src_kind, dst_kind, bytes, peer, .. } => {
-            let listed = moved(listed, *bytes, row.duration_ns)
-                .with(Column::SrcMemType, memory(*src_kind, labels))
-                .with(Column::DstMemType, memory(*dst_kind, labels));
-            match *peer {
-                None => listed,
-                Some([src_device, src_context, dst_device, dst_context]) => listed
-                    .with(Column::SrcDevice, Cell::Device(row.process, src_device))
-                    .with(Column::SrcContext, Cell::Id(src_context))
-                    .with(Column::DstDevice, Cell::Device(row.process, dst_device))
-                    .with(Column::DstContext, Cell::Id(dst_context)),
+            set_moved(&mut listed, *bytes, row.duration_ns);
+            listed.set(Column::SrcMemType, memory(*src_kind, labels));
+            listed.set(Column::DstMemType, memory(*dst_kind, labels));
+            if let Some([src_device, src_context, dst_device, dst_context]) = *peer {
+                listed
+                    .set(Column::SrcDevice, Cell::Device(row.process, src_device))
+                    .set(Column::SrcContext, Cell::Id(src_context))
+                    .set(Column::DstDevice, Cell::Device(row.process, dst_device))
+                    .set(Column::DstContext, Cell::Id(dst_context));
             }
         }
         What::Memset { mem_kind, bytes } => {
-            moved(listed, *bytes, row.duration_ns).with(Column::SrcMemType, memory(*mem_kind, labels))
+            set_moved(&mut listed, *bytes, row.duration_ns);
+            listed.set(Column::SrcMemType, memory(*mem_kind, labels));
         }
-        What::Graph { .. } => listed,
-        What::Uvm { .. } => return uvm_cells(listed, row, origin_ns),
-    };
-    let listed = listed
-        .with(Column::Device, Cell::Device(row.process, row.device))
-        .with(Column::Context, Cell::Id(row.context))
-        .with(Column::Stream, Cell::Id(row.stream));
+        What::Graph { .. } => {}
+        What::Uvm { .. } => {
+            set_unified(&mut listed, row, origin_ns);
+            return listed;
+        }
+    }
+    listed
+        .set(Column::Device, Cell::Device(row.process, row.device))
+        .set(Column::Context, Cell::Id(row.context))
+        .set(Column::Stream, Cell::Id(row.stream));
     // nvprof prints an id for every row of the GPU, 0 where there is none.
-    let id = if labels.as_nvprof() { Some(row.correlation) } else { correlation(row.correlation) };
-    Row { correlation: id, ..listed }
+    listed.correlation = if labels.as_nvprof() { Some(row.correlation) } else { correlation(row.correlation) };
+    listed
 }
 
 /// Launch details. Traces of other tools may lack any of them.
-fn kernel_cells<'a>(row: Row<'a>, shape: u32, labels: &dyn Labels) -> Row<'a> {
-    let Some(shape) = labels.shape(shape) else { return row };
+fn set_launch(row: &mut Row, shape: u32, labels: &dyn Labels) {
+    let Some(shape) = labels.shape(shape) else { return };
     let number = |value: Option<i64>| value.map_or(Cell::Empty, Cell::Number);
     let bytes = |value: Option<i64>| value.map_or(Cell::Empty, |v| Cell::Value(v as f64));
     let triple = |x: Option<i64>, y: Option<i64>, z: Option<i64>| match (x, y, z) {
         (Some(x), Some(y), Some(z)) => Cell::Triple([x, y, z]),
         _ => Cell::Empty,
     };
-    row.with(Column::Grid, triple(shape.grid_x, shape.grid_y, shape.grid_z))
-        .with(Column::Block, triple(shape.block_x, shape.block_y, shape.block_z))
-        .with(Column::Registers, number(shape.registers))
-        .with(Column::StaticSmem, bytes(shape.static_smem_bytes))
-        .with(Column::DynamicSmem, bytes(shape.dynamic_smem_bytes))
+    row.set(Column::Grid, triple(shape.grid_x, shape.grid_y, shape.grid_z))
+        .set(Column::Block, triple(shape.block_x, shape.block_y, shape.block_z))
+        .set(Column::Registers, number(shape.registers))
+        .set(Column::StaticSmem, bytes(shape.static_smem_bytes))
+        .set(Column::DynamicSmem, bytes(shape.dynamic_smem_bytes));
 }
 
 /// A kind of memory. nvprof has no words for static memory.
@@ -285,25 +292,28 @@ fn memory(kind: u32, labels: &dyn Labels) -> Cell {
     }
 }
 
-fn moved<'a>(row: Row<'a>, bytes: i64, duration_ns: Option<i64>) -> Row<'a> {
+fn set_moved(row: &mut Row, bytes: i64, duration_ns: Option<i64>) {
     let rate = duration_ns.and_then(|ns| fmt::rate(bytes, ns));
-    row.with(Column::Size, Cell::Value(bytes as f64))
-        .with(Column::Throughput, rate.map_or(Cell::Empty, Cell::Value))
+    row.set(Column::Size, Cell::Value(bytes as f64));
+    row.set(Column::Throughput, rate.map_or(Cell::Empty, Cell::Value));
 }
 
 /// The cells of an event of unified memory that every listing has.
 pub(super) fn unified_row<'a>(row: &GpuActivity, origin_ns: i64) -> Row<'a> {
     let What::Uvm { kind, .. } = row.what else { return Row::new(Name::Plain("")) };
-    uvm_cells(Row::new(Name::Plain(uvm_name(kind))).at(row.start_ns, row.duration_ns, origin_ns), row, origin_ns)
+    let mut listed = Row::new(Name::Plain(uvm_name(kind)));
+    listed.set_times(row.start_ns, row.duration_ns, origin_ns);
+    set_unified(&mut listed, row, origin_ns);
+    listed
 }
 
-fn uvm_cells<'a>(listed: Row<'a>, row: &GpuActivity, origin_ns: i64) -> Row<'a> {
-    let What::Uvm { kind, value, address, src_device, dst_device, pc, flags } = row.what else { return listed };
+fn set_unified(listed: &mut Row, row: &GpuActivity, origin_ns: i64) {
+    let What::Uvm { kind, value, address, src_device, dst_device, pc, flags } = row.what else { return };
     let what = match (kind, pc) {
         (3, Some(pc)) => Cell::Pc(pc),
         (3 | 4, _) => Cell::Faults(value),
         (THROTTLING, _) => Cell::Empty,
-        _ => Cell::Bytes(value),
+        _ => Cell::Value(value as f64),
     };
     let place = match (kind, src_device, dst_device) {
         // A fault on the CPU is no device's.
@@ -319,10 +329,10 @@ fn uvm_cells<'a>(listed: Row<'a>, row: &GpuActivity, origin_ns: i64) -> Row<'a> 
         (_, src, dst) => Cell::Pair(row.process, src, dst),
     };
     listed
-        .with(Column::Start, Cell::Value(row.start_ns.saturating_sub(origin_ns) as f64))
-        .with(Column::Device, place)
-        .with(Column::UnifiedMemory, what)
-        .with(Column::VirtualAddress, Cell::Address(address))
+        .set(Column::Start, Cell::Value(row.start_ns.saturating_sub(origin_ns) as f64))
+        .set(Column::Device, place)
+        .set(Column::UnifiedMemory, what)
+        .set(Column::VirtualAddress, Cell::Address(address));
 }
 
 /// What nvprof calls an event of unified memory, by `CUpti_ActivityUnifiedMemoryCounterKind`.

@@ -37,7 +37,11 @@ pub fn write(
             out.write_all(b"   Count  Avg Size  Min Size  Max Size  Total Size  Total Time  Name\n")?;
         }
         for (&event, totals) in events {
-            let line = if options.csv { csv_row(&device, event, totals) } else { text_row(event, totals, options) };
+            let line = if options.csv {
+                csv_row(&device, event, totals, options)
+            } else {
+                text_row(event, totals, options)
+            };
             out.write_all(line.as_bytes())?;
         }
     }
@@ -58,9 +62,10 @@ pub fn write(
 /// Sizes and times name their unit whatever `-u` says; a forced unit holds for the times, and stands behind the cell.
 fn text_row(event: UvmEvent, totals: &UvmTotals, options: &Options) -> String {
     let dash = || "-".to_owned();
-    let size = |bytes: f64, width| if event.has_bytes() { fmt::size(bytes, width) } else { dash() };
+    let size = |bytes: f64| if event.has_bytes() { fmt::size(bytes, 8) } else { dash() };
+    let total_size = if event.has_bytes() { fmt::total(totals.total_bytes as f64, &SIZE) } else { dash() };
     let time = totals.total_ns.map_or_else(dash, |ns| match options.unit.fixed() {
-        None => fmt::time(ns as f64, 10),
+        None => fmt::total(ns as f64, &TIME),
         Some(unit) => {
             let mut cell = String::new();
             fmt::push_in_unit(&mut cell, ns as f64, unit, 10);
@@ -68,36 +73,35 @@ fn text_row(event: UvmEvent, totals: &UvmTotals, options: &Options) -> String {
         }
     });
     format!(
-        "{:>8}  {:>8}  {:>8}  {:>8}  {:>10}  {time:>10}  {}\n",
+        "{:>8}  {:>8}  {:>8}  {:>8}  {total_size:>10}  {time:>10}  {}\n",
         totals.count,
-        size(totals.mean_bytes() as f64, 8),
-        size(totals.min_bytes as f64, 8),
-        size(totals.max_bytes as f64, 8),
-        size(totals.total_bytes as f64, 10),
+        size(totals.mean_bytes() as f64),
+        size(totals.min_bytes as f64),
+        size(totals.max_bytes as f64),
         name(event),
     )
 }
 
-fn csv_row(device: &str, event: UvmEvent, totals: &UvmTotals) -> String {
+fn csv_row(device: &str, event: UvmEvent, totals: &UvmTotals, options: &Options) -> String {
     let mut line = String::new();
     fmt::push_quoted(&mut line, device);
     let _ = write!(line, ",{}", totals.count);
     let sizes =
         [totals.mean_bytes() as f64, totals.min_bytes as f64, totals.max_bytes as f64, totals.total_bytes as f64];
-    let with_unit = |line: &mut String, value, scale| {
-        let unit = fmt::suited(value, scale);
+    let with_unit = |line: &mut String, value, unit: &fmt::Unit| {
         fmt::push_csv(line, value, unit);
         line.push_str(unit.name);
     };
     for bytes in sizes {
         line.push(',');
         if event.has_bytes() {
-            with_unit(&mut line, bytes, &SIZE);
+            with_unit(&mut line, bytes, fmt::suited(bytes, &SIZE));
         }
     }
     line.push(',');
     if let Some(ns) = totals.total_ns {
-        with_unit(&mut line, ns as f64, &TIME);
+        let ns = ns as f64;
+        with_unit(&mut line, ns, options.unit.fixed().unwrap_or_else(|| fmt::suited(ns, &TIME)));
     }
     let _ = writeln!(line, ",\"{}\"", name(event));
     line

@@ -9,6 +9,7 @@ mod api;
 mod functions;
 mod gpu;
 mod gpu_trace;
+mod host_calls;
 mod host_stacks;
 mod kernel_launches;
 mod kernels;
@@ -45,6 +46,8 @@ pub static VIEWS: &[&dyn View] = &[
     &ranges_on_gpu::NVTX_GPU_PROJ_TRACE,
     &ranges_on_gpu::NVTX_KERN_SUM,
     &functions::FUNCTIONS,
+    &host_calls::OSRT_SUM,
+    &host_calls::MPI_EVENT_SUM,
     &regions::OPENACC_SUM,
     &regions::OPENMP_SUM,
     &unified_memory::UM_SUM,

@@ -143,11 +143,7 @@ pub(super) struct Clock {
 impl Clock {
     /// The clock of all open traces.
     pub(super) fn new(frames: &Frames) -> Self {
-        // A launcher counts from 1970 anyway, whatever clock its processes have.
-        let recorded = |is_launcher| frames.processes.iter().filter(move |p| p.info.is_launcher == is_launcher);
-        let offsets = |is_launcher| recorded(is_launcher).filter_map(|p| p.info.unix_offset_ns).min();
-        let offsets = offsets(false).or_else(|| offsets(true));
-        Clock { origin_ns: offsets.unwrap_or(0) }
+        Clock { origin_ns: frames.origin_ns().unwrap_or(0) }
     }
 
     /// A time of a process.

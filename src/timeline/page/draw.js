@@ -513,5 +513,7 @@ function counterText(row, value) {
   const number = Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(3));
   const unit = row.counter?.unit ?? row.unit ?? "";
   if (unit === "bytes" || unit === "B") return sizeText(Math.round(value));
-  return `${grouped(String(number))} ${unit}`.trim();
+  // A mean of a count is a number and no number of things.
+  const word = unit !== "kernels" ? unit : number === 1 ? "kernel" : Number.isInteger(number) ? unit : "";
+  return `${grouped(String(number))} ${word}`.trim();
 }

@@ -130,9 +130,9 @@ class Input {
     const { app } = this;
     const bar = document.getElementById("split");
     const stage = document.getElementById("stage");
-    let wide = 264;
+    let wide = document.getElementById("tree").offsetWidth;
     const set = (value) => {
-      wide = Math.min(Math.max(value, 120), 700);
+      wide = Math.min(Math.max(value, 80), 700, stage.clientWidth - 120);
       stage.style.setProperty("--names", `${wide}px`);
       app.resized(true);
     };
@@ -175,7 +175,7 @@ class Input {
   }
 
   list(tab) {
-    document.getElementById("panel").hidden = false;
+    this.app.openPanel(true);
     this.app.panel.show(tab);
     document.querySelector("#pane .jumps button")?.focus();
   }

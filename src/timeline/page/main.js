@@ -2,11 +2,15 @@
 
 /** How long a jump takes, in ms. */
 const MOVE_MS = 160;
+/** In windows of this width and narrower the panel lies below the timeline, and is folded until it has something to show. */
+const NARROW = "(max-width: 900px)";
 
 class App {
   constructor(meta, source) {
     this.meta = meta;
     this.source = source;
+    this.narrow = matchMedia(NARROW);
+    learnNames(meta);
     this.rows = new Rows(meta);
     this.view = new View(meta.duration_ns);
     this.names = new Names(meta.names);
@@ -28,8 +32,9 @@ class App {
     this.head();
     new Input(this);
     new ResizeObserver(() => this.resized(true)).observe(document.getElementById("view"));
-    this.resized(true);
-    this.panel.show(this.panel.tab);
+    this.openPanel(!this.narrow.matches);
+    this.narrow.addEventListener("change", () => this.openPanel(!this.narrow.matches || this.panel.hasContent()));
+    this.panel.draw(this.panel.tab);
   }
 
   head() {
@@ -39,7 +44,7 @@ class App {
     title.title = this.meta.origin;
     const notes = document.getElementById("notes");
     notes.hidden = this.meta.notes.length === 0;
-    notes.textContent = `${this.meta.notes.length} note${this.meta.notes.length === 1 ? "" : "s"}`;
+    notes.textContent = counted(this.meta.notes.length, "note");
     notes.title = this.meta.notes.join("\n").slice(0, 2000);
     notes.addEventListener("click", () => this.about.show());
     document.getElementById("empty").hidden = this.rows.all.length > 0;
@@ -183,7 +188,7 @@ class App {
       this.resized();
       this.showRow(hit.row);
       this.bringIn(hit, zoom);
-    }
+    } else if (this.narrow.matches) this.showRow(hit.row);
     this.redraw(false);
     try {
       await this.link(hit);
@@ -334,10 +339,15 @@ class App {
     this.redraw();
   }
 
+  /** Opens the panel, or folds it away. */
+  openPanel(open) {
+    document.getElementById("panel").hidden = !open;
+    document.getElementById("side").setAttribute("aria-pressed", String(open));
+    this.resized(true);
+  }
+
   side() {
-    const panel = document.getElementById("panel");
-    panel.hidden = !panel.hidden;
-    document.getElementById("side").setAttribute("aria-pressed", String(!panel.hidden));
+    this.openPanel(document.getElementById("panel").hidden);
   }
 
   /** What tests look at. */

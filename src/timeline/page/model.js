@@ -142,27 +142,41 @@ class View {
   }
 }
 
-/** Decimal digits of an integer number of ns over 10^places, without a float on the way. */
-function decimal(ns, places, digits) {
-  const sign = ns < 0 ? "-" : "";
-  const text = String(Math.abs(Math.round(ns))).padStart(places + 1, "0");
+/** Decimal digits of an integer number over 10^places, without a float on the way. */
+function decimal(number, places) {
+  const sign = number < 0 ? "-" : "";
+  const text = String(Math.abs(number)).padStart(places + 1, "0");
   const whole = text.slice(0, text.length - places);
-  const part = places === 0 ? "" : text.slice(text.length - places).slice(0, digits).replace(/0+$/, "");
-  return sign + grouped(whole) + (part ? `.${part}` : "");
+  const part = text.slice(text.length - places).replace(/0+$/, "");
+  return sign + grouped(whole) + (places > 0 && part ? `.${part}` : "");
 }
 
-/** Thousands apart. */
+/** Thousands apart, as reports have them. */
 function grouped(digits) {
-  return digits.replace(/\B(?=(\d{3})+$)/g, "\u202f");
+  return digits.replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** A number of things: 1 record, 2 records. */
+function counted(number, one, many = `${one}s`) {
+  return `${grouped(String(number))} ${number === 1 ? one : many}`;
 }
 
 const UNITS = [["s", 9], ["ms", 6], ["µs", 3], ["ns", 0]];
 
-/** A time as people read it: 12.345 ms. `digits` after the point at most. */
+/** The largest unit of which a time has one at least. */
+function unitOf(ns) {
+  return UNITS.find(([, places]) => Math.abs(ns) >= 10 ** places) ?? UNITS[3];
+}
+
+/** A time as people read it, rounded half up as in reports: 12.345 ms. `digits` after the point at most. */
 function timeText(ns, digits = 3) {
   if (ns === null || Number.isNaN(ns)) return "–";
-  const [unit, places] = UNITS.find(([, places]) => Math.abs(ns) >= 10 ** places) ?? UNITS[3];
-  return `${decimal(ns, places, digits)} ${unit}`;
+  const round = (step) => Math.sign(ns) * Math.floor(Math.abs(Math.round(ns)) / step + 0.5) * step;
+  const step = (places) => 10 ** Math.max(0, places - digits);
+  // 999.9996 ms are 1 s.
+  const rounded = round(step(unitOf(ns)[1]));
+  const [unit, places] = unitOf(rounded);
+  return `${decimal(rounded, places)} ${unit}`;
 }
 
 /** A time to the last ns. */
@@ -181,40 +195,49 @@ function sizeText(bytes) {
   return unit === 0 ? scaled : `${scaled} (${grouped(String(bytes))} B)`;
 }
 
+/** As the pictures have it: what is not quite all never reads 100.0, and what is too little to read is not 0.0. */
 function shareText(part, whole) {
-  return whole > 0 ? `${((100 * part) / whole).toFixed(1)} %` : "–";
+  if (!(whole > 0)) return "–";
+  const tenths = Math.floor((1000 * part) / whole + 0.5);
+  if (part > 0 && tenths === 0) return "<0.1 %";
+  return `${((part < whole ? Math.min(tenths, 999) : tenths) / 10).toFixed(1)} %`;
 }
 
 /** The most characters of a name that lists, rows and boxes show; the record's own fields show all of it. */
 const NAME_LENGTH = 300;
 
-/** A function's name without return type, template arguments and parameters: what fits a small box. */
+/** Names of functions that have a shorter form, which begins with what tells them apart. */
+const SHORT_NAMES = new Map();
+
+/** The colours of names that must not share theirs. */
+const OWN_COLOURS = new Map();
+
+/** Takes what the page knows of its names: short forms, and the kernels that took longest. */
+function learnNames({ names, shorts = {}, longest_kernels: longest = [] }) {
+  for (const [id, short] of Object.entries(shorts)) SHORT_NAMES.set(names[id], short);
+  // Each takes the colour that it has in every trace, or the next one that none before it took.
+  const set = COLOURS.kernel;
+  const taken = new Set();
+  for (const name of longest.slice(0, set.length).map((id) => names[id])) {
+    let place = hash(name) % set.length;
+    while (taken.has(place)) place = (place + 1) % set.length;
+    taken.add(place);
+    OWN_COLOURS.set(name, set[place]);
+  }
+}
+
+/** A name as lists, rows and boxes show it. */
 function shortName(name) {
-  const short = plainName(name.length > 2000 ? name.slice(0, 2000) : name);
+  const short = SHORT_NAMES.get(name) ?? name;
   return short.length > NAME_LENGTH ? `${short.slice(0, NAME_LENGTH)}…` : short;
 }
 
-function plainName(name) {
-  if (/^[[(<]/.test(name) || !/[<(]/.test(name) || /\s\(/.test(name)) return name;
-  let plain = "";
-  let depth = 0;
-  for (const c of name.replaceAll("(anonymous namespace)", "{anon}").replaceAll("operator()", "operator")) {
-    if (c === "<") depth++;
-    else if (c === ">") depth = Math.max(0, depth - 1);
-    else if (depth === 0) {
-      if (c === "(") break;
-      plain += c;
-    }
-  }
-  plain = plain.trim().replace(/^(?:void|static|inline)\s+/, "");
-  const parts = plain.split("::");
-  return (parts.length > 2 ? parts.slice(-2).join("::") : plain) || name;
-}
-
-// Colours. Tol's "light" and "bright" sets, which stay apart for colour-blind eyes; one set per kind, the place in it by
-// the name, so that a name has its colour in every trace.
+// Colours; one set per kind, the place in it by the name, so that a name has its colour in every trace. Copies have Tol's
+// "bright" set. Kernels have his "light" one and those that are farthest from it and from each other, also as
+// colour-blind eyes see them.
 const COLOURS = {
-  kernel: ["#77aadd", "#ee8866", "#44bb99", "#eedd88", "#ffaabb", "#99ddff", "#bbcc33", "#c9a3e0"],
+  kernel: ["#77aadd", "#ee8866", "#44bb99", "#eedd88", "#ffaabb", "#99ddff", "#bbcc33", "#7766dd", "#cc3399", "#dd4466",
+    "#887733", "#7788dd", "#cc8833", "#99eeaa", "#bb99bb", "#88eeee", "#448866", "#33cc88", "#aa55bb", "#99cc55"],
   memcpy: ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377"],
   memset: ["#bdb76b"],
   runtime: ["#8fa6bf", "#7f9bb5", "#a3b4c6", "#6f8fae"],
@@ -240,6 +263,8 @@ function hash(text) {
 
 /** The colour of a record's name in a row, "#rrggbb". */
 function colourOf(kind, name) {
+  const own = kind === "kernel" ? OWN_COLOURS.get(name) : undefined;
+  if (own) return own;
   if (/memcpy|memory copy/i.test(name) && kind !== "runtime" && kind !== "driver" && kind !== "nvtx" && kind !== "functions") {
     const flat = name.toLowerCase().replace(/[^a-z]/g, "");
     const direction = DIRECTIONS.find(([text]) => flat.includes(text));

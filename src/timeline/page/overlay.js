@@ -199,6 +199,6 @@ class Overlay {
 
 /** A time with as many digits after the second's point as a pixel can tell. */
 function cursorTime(ns, digits) {
-  const [, places] = UNITS.find(([, places]) => Math.abs(ns) >= 10 ** places) ?? UNITS[3];
+  const [, places] = unitOf(ns);
   return timeText(Math.round(ns), Math.max(0, digits - 9 + places));
 }

@@ -94,7 +94,18 @@ class Panel {
     });
   }
 
+  /** Draws a tab, and opens the panel where it is folded for lack of room. */
   show(tab) {
+    this.draw(tab);
+    if (this.app.narrow.matches && document.getElementById("panel").hidden) this.app.openPanel(true);
+  }
+
+  /** Whether the tab on show has anything but advice to show. */
+  hasContent() {
+    return { record: this.record, span: this.stats, hits: this.hits }[this.tab] !== null;
+  }
+
+  draw(tab) {
     this.tab = tab;
     for (const other of TABS) {
       const button = document.getElementById(`tab-${other}`);
@@ -106,9 +117,11 @@ class Panel {
     this.pane.scrollTop = 0;
   }
 
-  /** Draws the tab again if it is the one on show. */
+  /** Draws the tab again if it is the one on show. A panel that has become empty makes room where there is little. */
   refresh(tab) {
-    if (this.tab === tab) this.show(tab);
+    if (this.tab !== tab) return;
+    this.draw(tab);
+    if (this.app.narrow.matches && !this.hasContent()) this.app.openPanel(false);
   }
 
   empty(...lines) {
@@ -204,7 +217,7 @@ class Panel {
     const longest = hits.reduce((most, hit) => Math.max(most, hit.duration_ns || 0), 1);
     const lines = hits.map((hit) => [timeText(hit.duration_ns), shortName(hit.name), `at ${timeText(hit.start_ns)} · ${this.app.rows.byId.get(hit.row)?.short ?? ""}`, (hit.duration_ns || 0) / longest, null]);
     const more = total > hits.length ? `, the first ${grouped(String(hits.length))} listed` : "";
-    return [make("p", { className: "lead", textContent: `${grouped(String(total))} hits${more}` }), this.list("Hits", lines, (i) => this.app.find.go(i))];
+    return [make("p", { className: "lead", textContent: `${counted(total, "hit")}${more}` }), this.list("Hits", lines, (i) => this.app.find.go(i))];
   }
 
   spanContent() {

@@ -77,7 +77,7 @@ class Tree {
     const item = make("div", { className: `row ${row.kind}`, role: "treeitem", "aria-level": String(row.depth + 1), title: row.label.slice(0, 1000) });
     item.dataset.row = row.id;
     item.style.height = `${row.height}px`;
-    item.style.paddingLeft = `${8 + Math.min(row.depth, 8) * 14}px`;
+    item.style.paddingLeft = `calc(8px + ${Math.min(row.depth, 8)} * var(--indent))`;
     item.append(make("span", { className: row.children.length > 0 ? "twist" : "twist none", "aria-hidden": "true" }));
     if (row.kind === "kernel" || row.kind === "memcpy" || row.kind === "memset") {
       const swatch = make("span", { className: "swatch", "aria-hidden": "true" });
@@ -85,7 +85,7 @@ class Tree {
       item.append(swatch);
     }
     item.append(make("span", { className: "name", textContent: row.short }));
-    if (row.busy_ns > 0) item.append(make("span", { className: "note", textContent: shareText(row.busy_ns, meta.duration_ns), title: `${grouped(String(row.records))} records, busy ${timeText(row.busy_ns)}` }));
+    if (row.busy_ns > 0) item.append(make("span", { className: "note", textContent: shareText(row.busy_ns, meta.duration_ns), title: `${counted(row.records, "record")}, busy ${timeText(row.busy_ns)}` }));
     if (row.kind === "counter" && row.max !== undefined) item.append(make("span", { className: "note", textContent: `max ${counterText(row, row.max)}` }));
     return item;
   }
@@ -142,7 +142,7 @@ class Tip {
       ]);
     }
     const name = names.text(tile.name[at]);
-    const fields = [["From", exactTime(tile.bin[at] * bin)], ["Over", timeText(bin)], ["Busy", `${shareText(tile.busy[at], bin)} (${timeText(tile.busy[at])})`], ["Records", `${grouped(String(tile.records[at]))} start here`]];
+    const fields = [["From", exactTime(tile.bin[at] * bin)], ["Over", timeText(bin)], ["Busy", `${shareText(tile.busy[at], bin)} (${timeText(tile.busy[at])})`], ["Records", counted(tile.records[at], "starts here", "start here")]];
     if (name) fields.push(["Longest", timeText(tile.longestDuration[at])]);
     return this.lines(name || row.short, name ? colourOf(row.color ?? row.kind, name) : painter.colour.busygpu, fields);
   }
@@ -215,8 +215,7 @@ class Find {
 
   showCount() {
     const { total } = this.app.panel.hits;
-    const all = grouped(String(total));
-    this.count.textContent = total === 0 ? "no hits" : this.at < 0 ? `${all} hit${total === 1 ? "" : "s"}` : `${grouped(String(this.at + 1))} of ${all}`;
+    this.count.textContent = total === 0 ? "no hits" : this.at < 0 ? counted(total, "hit") : `${grouped(String(this.at + 1))} of ${grouped(String(total))}`;
   }
 
   /** The next (1) or previous (-1) hit; the first one from the middle of the view on when none was visited yet. */

@@ -8,6 +8,7 @@ use crate::analysis::launches;
 use crate::analysis::stacks::thread_text;
 use crate::cupti::operation;
 use crate::error::Result;
+use crate::numbers::counted;
 use std::collections::{BTreeSet, HashMap};
 
 /// One line of the picture.
@@ -97,7 +98,8 @@ impl Picture {
         };
         let mut notes = vec![format!("Each column is {column}, {looks}.")];
         if self.hidden > 0 {
-            notes.push(format!("{} rows with less work are not shown.", self.hidden));
+            let are = if self.hidden == 1 { "is" } else { "are" };
+            notes.push(format!("{} with less work {are} not shown.", counted(self.hidden as u64, "row")));
         }
         notes
     }

@@ -7,6 +7,7 @@
 pub mod axis;
 pub mod columns;
 pub mod layout;
+mod letters;
 mod png;
 pub mod rows;
 mod svg;
@@ -14,7 +15,7 @@ mod text;
 
 use crate::analysis::labels::Labels;
 use crate::error::{Error, Result};
-use crate::render::numbers::grouped;
+use crate::numbers::{counted, grouped};
 pub use crate::render::terminal::terminal_width;
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
@@ -78,7 +79,7 @@ const CHARACTERS: std::ops::RangeInclusive<usize> = 40..=2_000;
 /// What a picture needs of a trace.
 pub fn need() -> Need {
     // Times and places would do for the picture, but a filter may choose calls by what they launched.
-    Need { operators: true, ..Need::full(rows::TABLES) }
+    Need { operators: true, ..Need::full(&[rows::TABLES, rows::NOT_DRAWN].concat()) }
 }
 
 /// Draws what `filter` selects.
@@ -161,7 +162,14 @@ pub fn make(
         let from = axis::duration(first_ns.abs_diff(origin_ns));
         subtitle.push_str(&format!(" from {from} on"));
     }
-    subtitle.push_str(&format!(", {} records", grouped(records)));
+    // A page has rows for more kinds of records.
+    match rows::not_drawn(frames, filter, &columns)? {
+        0 => subtitle.push_str(&format!(", {}", counted(records, "record"))),
+        others => {
+            let (drawn, all) = (grouped(records), counted(records.saturating_add(others), "record"));
+            subtitle.push_str(&format!(", {drawn} of {all}"));
+        }
+    }
     let title = layout::printable(&options.title.clone().unwrap_or_else(|| title(frames)));
     Ok(Picture { title, subtitle, columns, origin_ns, lines, hidden })
 }

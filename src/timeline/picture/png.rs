@@ -1,20 +1,20 @@
-//! A timeline as pixels. Letters are those of an old terminal, 8 by 8, set by their own widths and doubled without
-//! stairs.
+//! A timeline as pixels.
 
 use super::layout::{
     AXIS_Y, DARK, Geometry, LIGHT, Line, MARGIN, Picture, Rgb, SHADES, SUBTITLE_Y, TITLE_Y, Theme,
 };
+use super::letters::{self, Size};
 use super::shorten;
 use crate::error::{Error, Result};
-use font8x8::legacy::{BASIC_LEGACY, BLOCK_LEGACY, BOX_LEGACY, GREEK_LEGACY, HIRAGANA_LEGACY, LATIN_LEGACY};
 use std::io::{self, Write};
 
 pub(super) fn write(picture: &Picture, width: usize, scale: usize, dark: bool, out: &mut dyn Write) -> Result<()> {
     let geometry = Geometry::new(width, &picture.lines);
     let theme = if dark { &DARK } else { &LIGHT };
     let mut canvas = Canvas::new(&geometry, scale, theme);
-    canvas.text(MARGIN, TITLE_Y, &canvas.fit(&picture.title, width - 2 * MARGIN, true), theme.text, true);
-    canvas.text(MARGIN, SUBTITLE_Y, &picture.subtitle, theme.faint, false);
+    let title = canvas.fit(&picture.title, width - 2 * MARGIN, Size::Title, true);
+    canvas.text_of((MARGIN, TITLE_Y), &title, theme.text, Size::Title, true);
+    canvas.text((MARGIN, SUBTITLE_Y), &picture.subtitle, theme.faint, false);
     axis(picture, &geometry, &mut canvas, theme);
     for (line, &place) in picture.lines.iter().zip(&geometry.lines) {
         row(picture, &geometry, line, place, &mut canvas, theme);
@@ -32,8 +32,8 @@ fn axis(picture: &Picture, geometry: &Geometry, canvas: &mut Canvas, theme: &The
     for (column, label) in picture.ticks(geometry.plot_width / 90) {
         let x = geometry.plot_x * canvas.scale + column.min(geometry.plot_width * canvas.scale);
         canvas.fill((x, (top - 4) * canvas.scale), (1, (bottom - top + 4) * canvas.scale), theme.grid);
-        let half = canvas.width_of(&label, false) / 2;
-        canvas.text((x / canvas.scale).saturating_sub(half), AXIS_Y, &label, theme.faint, false);
+        let half = letters::width(&label, Size::Text, false) / 2;
+        canvas.text(((x / canvas.scale).saturating_sub(half), AXIS_Y), &label, theme.faint, false);
     }
 }
 
@@ -50,8 +50,8 @@ fn row(
     let base = y + height / 2 + 4;
     let heavy = line.is_summary || line.busy.is_none();
     let room = if line.busy.is_some() { geometry.plot_x - x - 8 } else { geometry.width - x - MARGIN };
-    let label = canvas.fit(&line.label, room, heavy);
-    canvas.text(x, base, &label, theme.text, heavy);
+    let label = canvas.fit(&line.label, room, Size::Text, heavy);
+    canvas.text((x, base), &label, theme.text, heavy);
     let Some(busy) = &line.busy else { return };
     canvas.text_until(geometry.width - MARGIN, base, &picture.share(busy), theme.faint);
     let plot_x = geometry.plot_x * scale;
@@ -60,7 +60,7 @@ fn row(
         let color = theme.class(class);
         let (tall, color) = match line.is_summary {
             true => ((height * scale * usize::from(level)).div_ceil(8), color),
-            false => (height * scale, mix(theme.track, color, SHADES[usize::from(level)])),
+            false => (height * scale, mix(theme.track, color, SHADES[usize::from(level)], 100)),
         };
         canvas.fill((plot_x + column, (y + height) * scale - tall), (columns, tall), color);
     }
@@ -70,17 +70,18 @@ fn legend(picture: &Picture, geometry: &Geometry, canvas: &mut Canvas, theme: &T
     let (mut x, y, scale) = (geometry.plot_x, geometry.legend_y, canvas.scale);
     for class in picture.classes() {
         canvas.fill((x * scale, (y - 9) * scale), (10 * scale, 10 * scale), theme.class(class));
-        canvas.text(x + 15, y, class.text(), theme.text, false);
-        x += 34 + canvas.width_of(class.text(), false);
+        canvas.text((x + 15, y), class.text(), theme.text, false);
+        x += 34 + letters::width(class.text(), Size::Text, false);
     }
-    let note = canvas.fit(&picture.notes(super::STRENGTH).join(" "), geometry.width - 2 * MARGIN, false);
-    canvas.text(MARGIN, geometry.footnote_y, &note, theme.faint, false);
+    let note =
+        canvas.fit(&picture.notes(super::STRENGTH).join(" "), geometry.width - 2 * MARGIN, Size::Text, false);
+    canvas.text((MARGIN, geometry.footnote_y), &note, theme.faint, false);
 }
 
-/// So many per cent of `front` over `back`.
-fn mix(back: Rgb, front: Rgb, percent: u32) -> Rgb {
+/// `part` of `whole` of `front` over `back`.
+fn mix(back: Rgb, front: Rgb, part: u32, whole: u32) -> Rgb {
     std::array::from_fn(|i| {
-        ((u32::from(front[i]) * percent + u32::from(back[i]) * (100 - percent) + 50) / 100) as u8
+        ((u32::from(front[i]) * part + u32::from(back[i]) * (whole - part) + whole / 2) / whole) as u8
     })
 }
 
@@ -90,34 +91,6 @@ struct Canvas {
     height: usize,
     scale: usize,
     pixels: Vec<u8>,
-}
-
-/// The letters there are: the first of a block, and its letters.
-const LETTERS: [(u32, &[[u8; 8]]); 6] = [
-    (0x00, &BASIC_LEGACY),
-    (0xa0, &LATIN_LEGACY),
-    (0x390, &GREEK_LEGACY),
-    (0x2500, &BOX_LEGACY),
-    (0x2580, &BLOCK_LEGACY),
-    (0x3040, &HIRAGANA_LEGACY),
-];
-
-/// The dots of a letter, row by row from the top; the lowest bit is the leftmost.
-fn glyph(c: char) -> [u8; 8] {
-    let letter = |(first, letters): &(u32, &[[u8; 8]])| {
-        u32::from(c).checked_sub(*first).and_then(|i| letters.get(i as usize)).copied()
-    };
-    // What is not there is a hollow box.
-    LETTERS.iter().find_map(letter).unwrap_or([0, 0x3e, 0x22, 0x22, 0x22, 0x3e, 0, 0])
-}
-
-/// First dot and number of dots of a letter.
-fn extent(glyph: &[u8; 8]) -> (usize, usize) {
-    let all = glyph.iter().fold(0, |all, row| all | row);
-    match all {
-        0 => (0, 3),
-        _ => (all.trailing_zeros() as usize, 8 - all.leading_zeros() as usize - all.trailing_zeros() as usize),
-    }
 }
 
 impl Canvas {
@@ -136,17 +109,12 @@ impl Canvas {
         }
     }
 
-    /// Units that text takes.
-    fn width_of(&self, text: &str, heavy: bool) -> usize {
-        text.chars().map(|c| extent(&glyph(c)).1 + 1 + usize::from(heavy)).sum()
-    }
-
     /// The text, shortened to fit into so many units.
-    fn fit(&self, text: &str, room: usize, heavy: bool) -> String {
+    fn fit(&self, text: &str, room: usize, size: Size, bold: bool) -> String {
         let mut most = text.chars().count().min(room);
         loop {
-            let short = shorten(text, most, "..");
-            if most <= 3 || self.width_of(&short, heavy) <= room {
+            let short = shorten(text, most, "…");
+            if most <= 3 || letters::width(&short, size, bold) <= room {
                 return short;
             }
             most -= 1;
@@ -155,24 +123,32 @@ impl Canvas {
 
     /// Text that ends at `x`.
     fn text_until(&mut self, x: usize, base: usize, text: &str, color: Rgb) {
-        let width = self.width_of(text, false);
-        self.text(x.saturating_sub(width), base, text, color, false);
+        let width = letters::width(text, Size::Text, false);
+        self.text((x.saturating_sub(width), base), text, color, false);
     }
 
-    /// Text with its base line at `base`, in units.
-    fn text(&mut self, mut x: usize, base: usize, text: &str, color: Rgb, heavy: bool) {
-        // Letters are strong as they are: half a dot more is enough for a heading.
-        let (scale, stroke) = (self.scale, if heavy { 1 + self.scale / 2 } else { 1 });
-        for c in text.chars() {
-            let glyph = glyph(c);
-            let (first, width) = extent(&glyph);
-            for (row, dots) in Dots::of(&glyph).scaled(scale).0.iter().enumerate() {
-                let y = base.saturating_sub(7) * scale + row;
-                for (column, _) in dots.iter().enumerate().filter(|(_, set)| **set) {
-                    self.fill(((x * scale + column).saturating_sub(first * scale), y), (stroke, 1), color);
-                }
+    /// Text that begins at a place, with its base line there, in units.
+    fn text(&mut self, place: (usize, usize), text: &str, color: Rgb, bold: bool) {
+        self.text_of(place, text, color, Size::Text, bold);
+    }
+
+    /// Text of any size.
+    fn text_of(&mut self, (x, base): (usize, usize), text: &str, color: Rgb, size: Size, bold: bool) {
+        let cover = letters::cover(text, size, bold, self.scale);
+        // What is above or left of the picture is cut off.
+        let (x, y) = (
+            (x * self.scale) as isize - cover.before as isize,
+            (base * self.scale) as isize - cover.ascent as isize,
+        );
+        for (i, &strength) in cover.rows.iter().enumerate().filter(|(_, strength)| **strength > 0) {
+            let (x, y) = (x + (i % cover.width) as isize, y + (i / cover.width) as isize);
+            let (Ok(x), Ok(y)) = (usize::try_from(x), usize::try_from(y)) else { continue };
+            if x < self.width && y < self.height {
+                let at = (y * self.width + x) * 3;
+                let pixel = &mut self.pixels[at..at + 3];
+                let mixed = mix([pixel[0], pixel[1], pixel[2]], color, u32::from(strength), 255);
+                pixel.copy_from_slice(&mixed);
             }
-            x += width + 1 + usize::from(heavy);
         }
     }
 
@@ -183,51 +159,5 @@ impl Canvas {
         let mut writer = encoder.write_header()?;
         writer.write_image_data(&self.pixels)?;
         writer.finish()
-    }
-}
-
-/// A letter of any size.
-struct Dots(Vec<Vec<bool>>);
-
-impl Dots {
-    fn of(glyph: &[u8; 8]) -> Dots {
-        Dots(glyph.iter().map(|row| (0..8).map(|i| row >> i & 1 == 1).collect()).collect())
-    }
-
-    /// So many times as large: twice by Scale2x, which keeps slanted lines slanted, else by larger dots.
-    fn scaled(self, scale: usize) -> Dots {
-        match scale {
-            2 => self.twice(),
-            4 => self.twice().twice(),
-            _ => {
-                let wide = |row: &Vec<bool>| row.iter().flat_map(|&dot| std::iter::repeat_n(dot, scale)).collect();
-                let rows = self.0.iter().flat_map(|row| std::iter::repeat_n(wide(row), scale));
-                Dots(rows.collect())
-            }
-        }
-    }
-
-    fn twice(self) -> Dots {
-        let (height, width) = (self.0.len(), self.0.first().map_or(0, Vec::len));
-        let dot = |y: usize, x: usize| self.0.get(y).and_then(|row| row.get(x)).copied().unwrap_or(false);
-        let mut large = vec![vec![false; width * 2]; height * 2];
-        for y in 0..height {
-            for x in 0..width {
-                let here = dot(y, x);
-                let (up, down) = (y > 0 && dot(y - 1, x), dot(y + 1, x));
-                let (left, right) = (x > 0 && dot(y, x - 1), dot(y, x + 1));
-                let corners = if up != down && left != right {
-                    let corner = |a: bool, b: bool| if a == b { a } else { here };
-                    [corner(up, left), corner(up, right), corner(down, left), corner(down, right)]
-                } else {
-                    [here; 4]
-                };
-                large[y * 2][x * 2] = corners[0];
-                large[y * 2][x * 2 + 1] = corners[1];
-                large[y * 2 + 1][x * 2] = corners[2];
-                large[y * 2 + 1][x * 2 + 1] = corners[3];
-            }
-        }
-        Dots(large)
     }
 }

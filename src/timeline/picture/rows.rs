@@ -21,6 +21,9 @@ pub(super) const TABLES: &[&TableSpec] = &[
     &tables::RANGE,
 ];
 
+/// Tables that pages show and pictures do not.
+pub(super) const NOT_DRAWN: &[&TableSpec] = &[&tables::SYNC, &tables::OVERHEAD, &tables::OPENACC, &tables::OPENMP];
+
 /// What made a row busy: its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
@@ -208,6 +211,48 @@ pub(super) fn window(frames: &Frames, filter: &Filter) -> Result<Option<(i64, i6
     Ok(window)
 }
 
+/// How many records of the window have no place in a picture: those of tables that are not drawn, marks, and events of
+/// unified memory that moved nothing.
+pub(super) fn not_drawn(frames: &Frames, filter: &Filter, columns: &Columns) -> Result<u64> {
+    let mut count = 0;
+    for table in NOT_DRAWN.iter().copied().chain([&tables::UVM, &tables::RANGE]) {
+        let mut wanted = vec!["start_ns", "duration_ns", "kind", "style"];
+        wanted.retain(|name| table.column_index(name).is_some());
+        count += frames.fold(
+            table,
+            &wanted,
+            filter,
+            || 0,
+            |count: &mut u64, batch| {
+                let (start, duration) = (batch.i64("start_ns"), batch.i64("duration_ns"));
+                let (kind, style) = (batch.u32("kind"), batch.u32("style"));
+                batch.for_each_row(|i| {
+                    let has_row = match table {
+                        table if table == &tables::RANGE => style.get(i) != Some(MARK),
+                        table if table == &tables::UVM => moves(kind.get(i)) && duration.get(i).is_some(),
+                        // Without a duration its times are impossible.
+                        _ => duration.get(i).is_none(),
+                    };
+                    let Some(from) = start.get(i).filter(|_| !has_row) else { return };
+                    let from = from.saturating_add(batch.offset_ns);
+                    let to = from.saturating_add(duration.get(i).unwrap_or(0));
+                    *count += u64::from(to >= columns.first_ns && from <= columns.last_ns);
+                });
+            },
+            |all, other| *all += other,
+        )?;
+    }
+    Ok(count)
+}
+
+/// `range.style` of marks.
+const MARK: u32 = 2;
+
+/// Whether an event of unified memory of this kind moves bytes.
+fn moves(kind: Option<u32>) -> bool {
+    matches!(kind, Some(1 | 2 | 8))
+}
+
 fn widen(all: &mut Option<(i64, i64)>, (from, to): (i64, i64)) {
     let (first, last) = all.get_or_insert((from, to));
     (*first, *last) = ((*first).min(from), (*last).max(to));
@@ -255,7 +300,7 @@ impl Reading<'_> {
             }
             table if table == &tables::UVM => {
                 let row = UvmRow::from_batch(rows, i);
-                let Some(ns) = row.duration_ns.filter(|_| matches!(row.kind, 1 | 2 | 8)) else { return };
+                let Some(ns) = row.duration_ns.filter(|_| moves(Some(row.kind))) else { return };
                 let device = row.dst_device.or(row.src_device).unwrap_or(0);
                 let kind = Kind::Device(device, OnDevice::Migration);
                 self.add(process, kind, Class::Migration, row.start_ns, row.start_ns.saturating_add(ns));
@@ -272,7 +317,7 @@ impl Reading<'_> {
                 let valid =
                     row.end_ns.is_none_or(|end| valid_duration(original(row.start_ns), original(end)).is_some());
                 // Marks have no length. A range that is open at the end lasts to the end.
-                if valid && row.style != 2 {
+                if valid && row.style != MARK {
                     let end_ns = row.end_ns.unwrap_or(i64::MAX);
                     self.add(process, Kind::Ranges(row.tid), Class::Range, row.start_ns, end_ns);
                 }

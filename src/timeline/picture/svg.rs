@@ -6,7 +6,7 @@ use super::layout::{
 use super::rows::{Busy, Class};
 use super::shorten;
 use crate::error::{Error, Result};
-use crate::render::numbers::grouped;
+use crate::numbers::counted;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write;
@@ -118,12 +118,12 @@ fn row(picture: &Picture, geometry: &Geometry, line: &Line, (y, height): (usize,
     let (plot_x, right) = (geometry.plot_x, geometry.width - MARGIN);
     let _ = writeln!(
         svg,
-        "<g><title>{full}: busy for {} ({share}), {} records</title>\n\
+        "<g><title>{full}: busy for {} ({share}), {}</title>\n\
          <text{heavy} x=\"{x}\" y=\"{base}\">{label}</text>\
          <text class=\"ft s e\" x=\"{right}\" y=\"{base}\">{share}</text>\n\
          <rect class=\"tr\" x=\"{plot_x}\" y=\"{y}\" width=\"{}\" height=\"{height}\"/>",
         super::axis::duration(busy.busy_ns),
-        grouped(busy.records),
+        counted(busy.records, "record"),
         geometry.plot_width
     );
     for ((class, level), path) in paths(picture, busy, line.is_summary, (plot_x, y, height)) {

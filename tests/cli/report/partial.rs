@@ -25,7 +25,7 @@ fn what_is_partial_is_said_on_stderr_and_in_json() {
     story.kernels.push(kernel);
     let answer = run(&[&folder.argument("t", &native(&story))]);
     assert_eq!(codes(&answer), ["invalid-timestamps"]);
-    assert!(answer.stderr.contains("1 records have invalid timestamps"), "{}", answer.stderr);
+    assert!(answer.stderr.contains("1 record has invalid timestamps"), "{}", answer.stderr);
     story.kernels.pop();
     // Losses that the collector knows of, each cause once.
     story.losses = vec![(7, 1), (5, 1), (3, 2), (0, 5)];
@@ -55,7 +55,7 @@ fn what_is_partial_is_said_on_stderr_and_in_json() {
     let paths = [folder.argument("a", &native(&story)), folder.argument("b", &native(&idle))];
     let answer = run(&[&paths[0], &paths[1]]);
     assert_eq!(codes(&answer), ["processes-without-kernels"]);
-    assert!(answer.stderr.contains("1 of 2 processes have no kernels: 999"), "{}", answer.stderr);
+    assert!(answer.stderr.contains("1 of 2 processes has no kernels: 999"), "{}", answer.stderr);
 }
 
 #[test]

@@ -64,6 +64,19 @@ pub mod messages {
     pub enum Message {
         Capture(CaptureRow),
         Flush { ticket: u32 },
+        Loss(Loss),
+    }
+    #[derive(Clone, Debug)]
+    pub enum Cause {
+        FlushDeadline,
+    }
+    #[derive(Clone, Debug)]
+    pub struct Loss {
+        pub start_ns: Option<i64>,
+        pub end_ns: Option<i64>,
+        pub rows: u64,
+        pub cause: Cause,
+        pub detail: Option<std::borrow::Cow<'static, str>>,
     }
 }
 
@@ -78,6 +91,7 @@ pub mod decode {
         pub correlation: Option<u64>,
         pub start_ns: i64,
         pub end_ns: i64,
+        pub tid: u32,
     }
 
     pub mod names {
@@ -111,6 +125,9 @@ pub mod sys {
     pub fn futex_wait(word: &AtomicU32, expected: u32, _: Option<i64>) {
         Futex::of(word).wait(word, expected);
     }
+    pub fn pause(_: i64) {
+        loom::thread::yield_now();
+    }
     pub fn futex_wake(word: &AtomicU32, all: bool) {
         Futex::of(word).wake(all);
     }
@@ -128,12 +145,20 @@ pub mod sys {
     pub fn is_ours() -> bool {
         true
     }
+    pub fn is_own_thread(_: u32) -> bool {
+        false
+    }
 }
 
-pub mod flush {
+pub mod cupti {
     pub fn may_call() -> bool {
         true
     }
+    pub fn mute() {}
+}
+
+pub mod log {
+    pub fn line(_: u8, _: std::fmt::Arguments<'_>) {}
 }
 
 pub mod load {

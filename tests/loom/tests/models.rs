@@ -266,7 +266,7 @@ fn a_ticket_is_answered_or_the_end_of_the_writer_seen() {
             let seen = writer::wake_count(shared);
             match writer::next_message(shared) {
                 Some(Message::Flush { ticket }) => writer::answer(shared, ticket),
-                Some(Message::Capture(_)) => {}
+                Some(Message::Capture(_) | Message::Loss(_)) => {}
                 None => writer::sleep(shared, seen),
             }
             writer::set_phase(shared, Phase::Ended);
@@ -282,7 +282,7 @@ fn a_ticket_is_answered_or_the_end_of_the_writer_seen() {
 }
 
 fn session() -> &'static Session {
-    GATE.reset();
+    GATE.forget();
     let settings = shim_config::Settings { capture: shim_config::Capture::ProfilerApi, ..Default::default() };
     leak(Session {
         settings: leak(settings),
@@ -295,7 +295,7 @@ fn session() -> &'static Session {
 
 fn kernel(correlation: u64) -> Facts {
     let kind = cupti_sys::CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
-    Facts { kind, correlation: Some(correlation), start_ns: 1, end_ns: 2 }
+    Facts { kind, correlation: Some(correlation), start_ns: 1, end_ns: 2, tid: 0 }
 }
 
 #[test]
@@ -334,7 +334,7 @@ fn the_end_of_a_drain_switches_nothing_off_in_a_window_that_opened_meanwhile() {
         let flush = thread::spawn(|| {
             if GATE.is_draining() {
                 let version = GATE.version();
-                GATE.drain(session, version, true, 2);
+                GATE.all_came(session, version);
             }
         });
         GATE.profiler_start(session, 30);
@@ -342,7 +342,7 @@ fn the_end_of_a_drain_switches_nothing_off_in_a_window_that_opened_meanwhile() {
         flush.join().unwrap();
         assert!(GATE.is_open() && session.gpu_kinds.load(Ordering::Relaxed));
         GATE.profiler_stop(session, 40);
-        GATE.drain(session, GATE.version(), true, 2);
+        GATE.all_came(session, GATE.version());
         assert!(!session.gpu_kinds.load(Ordering::Relaxed) && !session.api_kinds.load(Ordering::Relaxed));
     });
 }
@@ -356,7 +356,7 @@ fn the_end_of_a_drain_does_not_end_that_of_a_later_window() {
         GATE.profiler_stop(session, 20);
         let flush = thread::spawn(|| {
             let version = GATE.version();
-            GATE.drain(session, version, true, 2);
+            GATE.all_came(session, version);
             version
         });
         GATE.profiler_start(session, 30);

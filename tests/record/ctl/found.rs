@@ -3,7 +3,7 @@
 use super::obedient::{Folder, Line, Obedient, obedient, obey, until};
 use crate::collector::one;
 use crate::collector::sim::{Sim, shim_path};
-use crate::common::skip;
+use crate::common::{answer, command, skip};
 use serde_json::Value;
 use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 use std::os::unix::process::CommandExt as _;
@@ -21,6 +21,28 @@ fn is_root() -> bool {
 fn why(folder: &Folder, pid: u32) -> Option<String> {
     let row = folder.list("uncontrollable").into_iter().find(|row| row["Pid"] == pid)?;
     row["Why Not"].as_str().map(str::to_owned)
+}
+
+#[test]
+fn a_locale_without_utf_8_gets_ascii_for_people_and_the_bytes_for_machines() {
+    let (sim, folder) = (Sim::new("12.8"), Folder::new());
+    let idle = sim.folder().join(format!("grün-{}", std::process::id()));
+    std::fs::copy("/bin/sleep", &idle).expect("a program");
+    let run = sim.program("sh").args(["-c", "exec \"$0\" 120"]).arg(&idle).inject();
+    let run = run.env("GPUPROF_RUNTIME_DIR", &folder.0).start();
+    let name = idle.file_name().expect("a name").to_str().expect("text").to_owned();
+    until("the program", || folder.list("uncontrollable").iter().any(|row| row["Process"] == *name));
+    let in_c = |args: &[&str]| {
+        let mut ctl = command(&["ctl"]);
+        answer(ctl.args(args).env("GPUPROF_RUNTIME_DIR", &folder.0).env("LC_ALL", "C")).stdout
+    };
+    let text = in_c(&["list"]);
+    assert!(text.contains("gr?n-") && text.is_ascii(), "{text}");
+    assert!(in_c(&["list", "--format", "json"]).contains(&name));
+    assert!(folder.obeyed(&["list"]).contains(&name));
+    let pid = run.pid().to_string();
+    assert!(Command::new("kill").args(["-KILL", &pid]).status().expect("kill").success());
+    run.end();
 }
 
 #[test]

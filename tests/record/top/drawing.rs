@@ -10,6 +10,7 @@ fn process(pid: u64, state: &'static str) -> Process {
     let kernel = |name: &str, short: &str, count, total_ns: u64, max_ns| Kernel {
         device: 0,
         short_name: short.to_owned(),
+        brief_name: short.to_owned(),
         name: name.to_owned(),
         count,
         total_ns,
@@ -148,9 +149,19 @@ fn every_size_is_drawn() {
 }
 
 #[test]
+fn a_terminal_without_utf_8_gets_ascii() {
+    let mut process = process(4_242, "live");
+    process.kernels[0].brief_name = "grün".to_owned();
+    let lines = drawn(&Screen { ascii: true, ..screen(vec![process]) }, 100, 12);
+    assert!(lines.iter().all(|line| line.is_ascii()), "{lines:?}");
+    assert_eq!(lines[3], "GPU 0  ##############......  71.2% busy  NVIDIA H100   HtoD 1.2 GB/s");
+    assert!(lines[2].contains("8.4 us") && lines[7].ends_with("gr?n") && lines[11].contains("^v/tab"), "{lines:?}");
+}
+
+#[test]
 fn names_cannot_move_the_cursor() {
     let mut evil = process(4_242, "live");
-    evil.kernels[0].short_name = "a\x1b[2J\nb".to_owned();
+    evil.kernels[0].brief_name = "a\x1b[2J\nb".to_owned();
     let lines = drawn(&screen(vec![evil]), 100, 12);
     assert!(lines[7].ends_with("a [2J b"), "{}", lines[7]);
 }

@@ -43,6 +43,9 @@ registry! {
     stack::STACK, StackRow;
     cpu_sample::CPU_SAMPLE, CpuSampleRow;
     launch_stack::LAUNCH_STACK, LaunchStackRow;
+    host_call::HOST_CALL, HostCallRow;
+    foreign::FOREIGN, ForeignRow;
+    details::DETAILS, DetailsRow;
 }
 
 /// Who was recorded: pid, ppid, argv, exe, host, boot id, uid, cwd, start_unix_ns, rank, local_rank, world_size,

@@ -6,7 +6,7 @@ use super::super::desk::{Answer, Desk};
 use super::super::protocol::Request;
 use super::Verb;
 use crate::messages::Message;
-use crate::{flush, sys};
+use crate::{cupti, sys};
 
 pub(in super::super) static VERB: Verb = Verb { name: "mark", run };
 
@@ -17,7 +17,7 @@ fn run(desk: &mut Desk, request: &Request) -> Answer {
 fn mark(desk: &mut Desk, request: &Request) -> Result<Answer, String> {
     // First of all: what follows takes time.
     let (session, unix_ns) = (desk.session, sys::realtime_ns());
-    let time_ns = flush::may_call().then(|| session.cupti.timestamp_ns()).flatten();
+    let time_ns = cupti::may_call().then(|| session.cupti.timestamp_ns()).flatten();
     let text = request.text("text")?.filter(|text| !text.is_empty()).ok_or("\"text\" is missing: what to note")?;
     let notes = request.text("notes")?.filter(|notes| !notes.is_empty());
     if let Some(why) = desk.is_over() {

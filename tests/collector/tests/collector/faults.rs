@@ -211,6 +211,30 @@ fn other_calls_of_our_threads_that_never_come_back_cost_no_more_either() {
 }
 
 #[test]
+fn kinds_that_never_go_off_keep_no_call_of_the_program_waiting() {
+    let sim = Sim::new("13.0");
+    let run = || sim.player("gate").args(["apart", "6"]).env("GPUPROF_CAPTURE", "profiler-api");
+    let bare = run().run();
+    // The flush thread switches the kinds of the GPU off when a window has drained, and holds the gate meanwhile.
+    // Kind 10 are kernels.
+    let run = run().stall("cuptiActivityDisable#10:forever").env("GPUPROF_EXIT_DEADLINE_MS", "300");
+    let ended = run.inject().run();
+    same_end(&bare, &ended, "a disable that never comes back");
+    let late = ended.duration.saturating_sub(bare.duration);
+    assert!(late < Duration::from_millis(2_000 + 300) + GRACE, "{late:?} later");
+    let lines = said(&ended);
+    assert!(lines[0].contains("hangs while it is switched"), "{}", ended.stderr);
+    let traces = laws(&ended);
+    // A slow disk may need longer than the deadline leaves; then nothing else may be wrong.
+    if let [_, late] = &lines[..] {
+        return assert!(late.contains("could not be closed in time"), "{late}");
+    }
+    assert_eq!(lines.len(), 1, "{}", ended.stderr);
+    let causes: Vec<u32> = traces[0].losses().iter().map(|l| l.cause).collect();
+    assert_eq!(causes, vec![FLUSH_DEADLINE]);
+}
+
+#[test]
 fn slow_flushes_only_make_records_late() {
     let sim = Sim::new("12.8");
     let run = || sim.player("leave").args(["exit", "1000", "200"]);

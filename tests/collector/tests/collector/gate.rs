@@ -164,3 +164,16 @@ fn the_classic_ctypes_recipe_records_exactly_its_step() {
         assert_eq!(kernels as u64, ended.number("in_windows"), "{}", ended.stdout);
     }
 }
+
+#[test]
+fn a_kernel_that_runs_on_for_seconds_after_its_window_is_kept() {
+    for version in ["11.8", "13.0"] {
+        let sim = Sim::new(version);
+        let ended = gated(&sim, &["long", "20"], "profiler-api");
+        let trace = one(&ended);
+        let [kernel] = &trace.kernels()[..] else { panic!("CUPTI {version}: {} kernels", trace.kernels().len()) };
+        assert!(kernel.duration_ns.is_some_and(|ns| ns >= 3_000_000_000), "CUPTI {version}: {kernel:?}");
+        assert_eq!(trace.losses(), [], "CUPTI {version}");
+        laws(&ended);
+    }
+}

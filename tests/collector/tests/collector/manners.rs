@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::common::sim::{Attach, Ended, Run, Sim, player, shim_path};
 use crate::common::{Trace, compiled, in_parallel, laws, one, said, same_end};
+use trace_format::tables::ApiRow;
 
 const BOTH: [Attach; 2] = [Attach::Preload, Attach::Injection];
 const DISK_FULL: u32 = 5;
@@ -451,5 +452,19 @@ fn a_program_under_addresssanitizer_finds_nothing_to_complain_of() {
         assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
         let trace = one(&ended);
         assert_eq!(trace.kernels().len() as u64, ended.number("kernels"), "{name}");
+    }
+}
+
+#[test]
+fn calls_of_our_own_threads_are_no_calls_of_the_program() {
+    for version in ["11.8", "13.0"] {
+        let sim = Sim::new(version);
+        let ended = sim.player("vector_add").inject().run();
+        let trace = one(&ended);
+        let process = trace.process()["pid"].as_u64().expect("the pid");
+        let others: Vec<ApiRow> =
+            trace.rows::<ApiRow>().into_iter().filter(|call| u64::from(call.tid) != process).collect();
+        assert!(others.is_empty(), "CUPTI {version}: the program has one thread: {others:?}");
+        laws(&ended);
     }
 }

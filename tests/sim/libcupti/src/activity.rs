@@ -63,6 +63,10 @@ fn dump_existing(kind: u32) {
 }
 
 fn disable(kind: u32) -> i32 {
+    let refusal = faults::argument_refusal("cuptiActivityDisable", kind.into());
+    if refusal != 0 {
+        return refusal;
+    }
     if stride(kind) == 0 {
         return 21;
     }

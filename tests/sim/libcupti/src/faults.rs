@@ -2,7 +2,7 @@
 //!
 //! - `SIM_FAIL=cuptiSubscribe:39@1,cuptiActivityEnable:35@3+,cuptiActivityEnable#25:28`: the code instead of the call,
 //!   at the Nth call, from the Nth on, or always; `#n` only for that first argument (kinds).
-//! - `SIM_STALL=cuptiActivityFlushAll:500` (ms) or `:forever`, with `@` as above.
+//! - `SIM_STALL=cuptiActivityFlushAll:500` (ms) or `:forever`, with `@` and `#` as above.
 
 use crate::{driver, settings};
 use std::sync::OnceLock;
@@ -19,6 +19,16 @@ impl Rule {
     /// Whether it is about this call; rules for an argument are asked for by [`argument_refusal`].
     fn applies(&self, call: u32) -> bool {
         self.argument.is_none() && (self.from..=self.to).contains(&call)
+    }
+
+    /// Sleeps for as many milliseconds as it says, or for ever.
+    fn stall(&self) {
+        match self.value.parse::<u64>() {
+            Ok(ms) => std::thread::sleep(std::time::Duration::from_millis(ms)),
+            Err(_) => loop {
+                std::thread::sleep(std::time::Duration::from_secs(3600));
+            },
+        }
     }
 }
 
@@ -80,12 +90,7 @@ impl Function {
         let call = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
         if let Some(rule) = stall.iter().find(|rule| rule.applies(call)) {
             settings::log(&format!("stall {} call {call}", self.name));
-            match rule.value.parse::<u64>() {
-                Ok(ms) => std::thread::sleep(std::time::Duration::from_millis(ms)),
-                Err(_) => loop {
-                    std::thread::sleep(std::time::Duration::from_secs(3600));
-                },
-            }
+            rule.stall();
         }
         if let Some(rule) = fail.iter().find(|rule| rule.applies(call)) {
             settings::log(&format!("fail {} call {call} with {}", self.name, rule.value));
@@ -96,8 +101,12 @@ impl Function {
     }
 }
 
-/// Rules for a function called with a certain first argument.
+/// Rules for a function called with a certain first argument: stalls first, then the code instead of the call.
 pub fn argument_refusal(name: &str, argument: i64) -> i32 {
+    if let Some(rule) = rules(c"SIM_STALL", name).iter().find(|rule| rule.argument == Some(argument)) {
+        settings::log(&format!("stall {name} of {argument}"));
+        rule.stall();
+    }
     let rules = rules(c"SIM_FAIL", name);
     let rule = rules.iter().find(|rule| rule.argument == Some(argument));
     rule.map_or(0, |rule| rule.value.parse().unwrap_or(999))

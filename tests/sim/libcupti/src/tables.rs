@@ -1,11 +1,11 @@
-//! The tables of `tests/sim/tables`: strides of every package, names of callbacks.
+//! The tables of `cupti-shim/cupti-sys/tables`: strides of every package, names of callbacks.
 
 use crate::settings::forever;
 use std::ffi::c_char;
 use std::sync::OnceLock;
 
-const STRIDES: &str = include_str!("../../tables/strides_all_packages.csv");
-const CALLBACKS: &str = include_str!("../../tables/cbids.csv");
+const STRIDES: &str = include_str!("../../../../cupti-shim/cupti-sys/tables/strides_all_packages.csv");
+const CALLBACKS: &str = include_str!("../../../../cupti-shim/cupti-sys/tables/cbids.csv");
 
 pub fn strides(package: &str) -> [u16; 128] {
     let mut strides = [0; 128];

@@ -1,0 +1,71 @@
+//! Calls of libraries other than CUDA's: of the operating system's runtime and of MPI.
+
+use super::lines::{Lines, QUANTILES};
+use super::named::Named;
+use crate::analysis::stats::Stats;
+use crate::cupti::{self, columns::mpi_kind};
+use crate::error::Result;
+use crate::render::table::Table;
+use crate::report::Context;
+use crate::trace::sink::Detail;
+use hashbrown::HashMap;
+use trace_format::tables;
+
+/// `osrt_sum`.
+pub(super) static OSRT_SUM: Named = Named {
+    name: "osrt_sum",
+    aliases: &["osrtsum"],
+    title: "OS Runtime Summary",
+    tables: &[&tables::HOST_CALL],
+    detail: Detail::Totals,
+    arguments: &[],
+    make: os_runtime,
+};
+
+/// `mpi_event_sum`.
+pub(super) static MPI_EVENT_SUM: Named = Named {
+    name: "mpi_event_sum",
+    aliases: &["mpieventsum"],
+    title: "MPI Event Summary",
+    tables: &[&tables::HOST_CALL],
+    detail: Detail::Totals,
+    arguments: &[],
+    make: mpi,
+};
+
+/// Statistics of one domain's calls by kind and name. Whole durations: a call inside another counts for both, as in nsys.
+fn by_name(context: &Context, domain: u32) -> Result<HashMap<(Option<u32>, u32), Stats>> {
+    context.frames.fold(
+        &tables::HOST_CALL,
+        &["duration_ns", "domain", "kind", "name_id"],
+        context.filter,
+        HashMap::new,
+        |groups: &mut HashMap<(Option<u32>, u32), Stats>, batch| {
+            let (duration, of) = (batch.i64("duration_ns"), batch.u32("domain"));
+            let (kind, name) = (batch.u32("kind"), batch.u32("name_id"));
+            batch.for_each_row(|i| {
+                if let (true, Some(ns)) = (of.get(i) == Some(domain), duration.get(i)) {
+                    groups.entry((kind.get(i), name.get(i).unwrap_or(0))).or_default().add(ns, QUANTILES);
+                }
+            });
+        },
+        |a, b| b.into_iter().for_each(|(key, stats)| a.entry(key).or_default().merge(stats)),
+    )
+}
+
+fn os_runtime(view: &Named, context: &Context) -> Result<Table> {
+    let mut lines = Lines::default();
+    for ((_, name), stats) in by_name(context, cupti::OS_RUNTIME)? {
+        lines.merge(vec![context.labels.text(name).to_owned()], stats);
+    }
+    Ok(lines.table(view, "Num Calls", &["Name"]))
+}
+
+fn mpi(view: &Named, context: &Context) -> Result<Table> {
+    let mut lines = Lines::default();
+    for ((kind, name), stats) in by_name(context, cupti::MPI)? {
+        let source = kind.and_then(mpi_kind).unwrap_or_default();
+        lines.merge(vec![source.to_owned(), context.labels.text(name).to_owned()], stats);
+    }
+    Ok(lines.table(view, "Instances", &["Source", "Name"]))
+}

@@ -1,0 +1,246 @@
+//! Rows of open traces: folded over in parallel batches, or as one frame.
+
+use super::{Frames, Part};
+use crate::error::{Error, Result};
+use crate::trace::batch::Batch;
+use crate::trace::select::Filter;
+use polars::prelude::*;
+use rayon::prelude::*;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use trace_format::schema::{ColumnSpec, ColumnType, TableSpec, Unit};
+use trace_format::tables;
+
+/// Decodes one batch after another; `None` when there are no more for this thread.
+type NextBatch<'n> = dyn FnMut() -> Option<Batch> + 'n;
+
+impl Frames {
+    /// Folds over all selected rows of `table`, batch by batch, on all threads.
+    ///
+    /// Each thread starts from `make()`, sees some of the batches in no particular order, and its result is merged
+    /// into another's: results must not depend on order. `columns` and whatever the filter needs are decoded,
+    /// nothing else. Memory: one decoded batch per thread.
+    ///
+    /// # Errors
+    /// A part of a file that cannot be read. Damaged frames were noted when the file was opened and are passed over.
+    pub fn fold<A: Send>(
+        &self,
+        table: &'static TableSpec,
+        columns: &[&str],
+        filter: &Filter,
+        make: impl Fn() -> A + Sync,
+        step: impl Fn(&mut A, &Batch) + Sync,
+        merge: impl Fn(&mut A, A) + Sync,
+    ) -> Result<A> {
+        let results: Mutex<Vec<A>> = Mutex::new(Vec::new());
+        self.share_out(table, columns, filter, &|next_batch| {
+            let mut accumulated = make();
+            while let Some(batch) = next_batch() {
+                step(&mut accumulated, &batch);
+            }
+            results.lock().unwrap_or_else(|e| e.into_inner()).push(accumulated);
+        })?;
+        let results = results.into_inner().unwrap_or_else(|e| e.into_inner());
+        let merged = results.into_iter().reduce(|mut all, one| {
+            merge(&mut all, one);
+            all
+        });
+        Ok(merged.unwrap_or_else(make))
+    }
+
+    /// Calls `work` on some threads, each with a function that decodes one batch after another until none is left.
+    /// What depends on the type of a result is in [`Frames::fold`] alone: this is compiled once.
+    fn share_out(
+        &self,
+        table: &'static TableSpec,
+        columns: &[&str],
+        filter: &Filter,
+        work: &(dyn Fn(&mut NextBatch) + Sync),
+    ) -> Result<()> {
+        let mut wanted: Vec<&str> = columns.to_vec();
+        wanted.extend(filter.columns(table));
+        wanted.sort_unstable();
+        wanted.dedup();
+        let parts: Vec<&Part> = self.parts.iter().filter(|part| part.table() == table).collect();
+        let next = AtomicUsize::new(0);
+        let with_times = wanted.contains(&"duration_ns") && table.column_index("duration_ns").is_some();
+        let without_times = AtomicU64::new(0);
+        let failure: Mutex<Option<Error>> = Mutex::new(None);
+        let one_thread = || {
+            let mut buffer = Vec::new();
+            work(&mut || {
+                loop {
+                    let part = parts.get(next.fetch_add(1, Ordering::Relaxed))?;
+                    match self.decode(part, &wanted, filter, &mut buffer) {
+                        Ok(Some(batch)) => {
+                            if with_times {
+                                without_times.fetch_add(batch.null_rows("duration_ns"), Ordering::Relaxed);
+                            }
+                            return Some(batch);
+                        }
+                        Ok(None) => {}
+                        Err(error) => {
+                            next.store(parts.len(), Ordering::Relaxed);
+                            failure.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(error);
+                            return None;
+                        }
+                    }
+                }
+            });
+        };
+        let threads = rayon::current_num_threads().min(parts.len()).max(1);
+        rayon::scope(|scope| {
+            for _ in 1..threads {
+                scope.spawn(|_| one_thread());
+            }
+            one_thread();
+        });
+        if let Some(error) = failure.into_inner().unwrap_or_else(|e| e.into_inner()) {
+            return Err(error);
+        }
+        if with_times {
+            filter.found_without_times(table, without_times.into_inner());
+        }
+        Ok(())
+    }
+
+    /// All parts of all tables, in the order of the files.
+    pub(in crate::trace) fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// Earliest start of the part's rows with valid times, its process's offset added; `None` if it has none.
+    pub(in crate::trace) fn part_start_ns(&self, part: &Part) -> Option<i64> {
+        match part {
+            Part::Native { file, frame, .. } => {
+                let native = &self.natives[*file];
+                native.frame_times(*frame).map(|(start, _)| start.saturating_add(self.offset_ns(native.process)))
+            }
+            Part::Kept { process, table, frame } => {
+                let batch = Batch {
+                    process: *process,
+                    offset_ns: 0,
+                    rows: frame.height(),
+                    frame: frame.clone(),
+                    selected: None,
+                };
+                let (start, duration) = (batch.i64("start_ns"), batch.i64("duration_ns"));
+                let has_duration = table.column_index("duration_ns").is_some();
+                let valid = |i: &usize| !has_duration || duration.get(*i).is_some();
+                let first = (0..batch.rows).filter(valid).filter_map(|i| start.get(i)).min();
+                first.map(|start| start.saturating_add(self.offset_ns(*process)))
+            }
+        }
+    }
+
+    /// Decodes `columns` of one part, and marks what the filter selects; `None`: not of a wanted process, or damaged.
+    pub(in crate::trace) fn decode(
+        &self,
+        part: &Part,
+        columns: &[&str],
+        filter: &Filter,
+        buffer: &mut Vec<u8>,
+    ) -> Result<Option<Batch>> {
+        let (process, frame) = match part {
+            Part::Kept { process, frame, .. } => {
+                if !filter.takes_process(*process) {
+                    return Ok(None);
+                }
+                let present = columns.iter().filter(|c| frame.get_column_index(c).is_some());
+                let chosen = frame.select(present.copied()).map_err(|e| Error::new(e.to_string()))?;
+                // `select` of no columns forgets the height, so rows are counted from the source.
+                (*process, (chosen, frame.height()))
+            }
+            Part::Native { file, frame, table } => {
+                let native = &self.natives[*file];
+                if !filter.takes_process(native.process) {
+                    return Ok(None);
+                }
+                let share_ids = |decoded: &mut DataFrame| self.share_ids(*file, table, decoded);
+                let Some(decoded) = native.decode(*frame, table, columns, buffer, &share_ids) else {
+                    return Ok(None);
+                };
+                (native.process, decoded)
+            }
+        };
+        let (frame, rows) = frame;
+        self.rows_decoded.fetch_add(rows as u64, Ordering::Relaxed);
+        let offset_ns = self.offset_ns(process);
+        let mut batch = Batch { process, offset_ns, rows, frame, selected: None };
+        filter.apply(part.table(), &mut batch);
+        Ok(Some(batch))
+    }
+
+    /// Some columns of all rows of `table` as a Polars frame, in the table's order, `process` (ordinal) before them, for
+    /// queries and small traces: two columns of 98 M rows take over 2 GB. Rows come in the order of processes, files and
+    /// frames, whatever the number of threads. Times become Unix nanoseconds; every size, count and dimension is i64,
+    /// u32 is left for ids and codes alone.
+    ///
+    /// # Errors
+    /// A part of a file that cannot be read.
+    pub fn read(&self, table: &'static TableSpec, columns: &[&str]) -> Result<DataFrame> {
+        let everything = Filter::everything();
+        let parts: Vec<&Part> = self.parts.iter().filter(|part| part.table() == table).collect();
+        let decoded: Vec<Option<(u32, PolarsResult<DataFrame>)>> = parts
+            .par_iter()
+            .map_init(Vec::new, |buffer, part| {
+                let batch = self.decode(part, columns, &everything, buffer)?;
+                Ok(batch.map(|batch| (batch.process, with_union_schema(table, columns, &batch))))
+            })
+            .collect::<Result<_>>()?;
+        let mut frames: Vec<_> = decoded.into_iter().flatten().collect();
+        frames.sort_by_key(|(process, _)| *process);
+        let failed = |e: PolarsError| Error::new(format!("table {}: {e}", table.name));
+        let mut all = empty_frame(table, columns).map_err(failed)?;
+        for (_, frame) in frames {
+            all.vstack_mut(&frame.map_err(failed)?).map_err(failed)?;
+        }
+        Ok(all)
+    }
+}
+
+/// The type a registry column has in `lazy` frames.
+fn lazy_type(column: &ColumnSpec) -> DataType {
+    match column.ty {
+        ColumnType::U32 => match column.unit {
+            Unit::Id | Unit::Name | Unit::Shape | Unit::Code => DataType::UInt32,
+            _ => DataType::Int64,
+        },
+        ColumnType::U64 => DataType::UInt64,
+        ColumnType::I64 => DataType::Int64,
+        ColumnType::F64 => DataType::Float64,
+        ColumnType::Bool => DataType::Boolean,
+        ColumnType::Bytes => DataType::Binary,
+    }
+}
+
+/// The columns of `table` that are asked for, in its order.
+fn asked<'a>(table: &'a TableSpec, columns: &'a [&str]) -> impl Iterator<Item = &'a ColumnSpec> {
+    table.columns.iter().filter(|c| columns.contains(&c.name))
+}
+
+fn empty_frame(table: &TableSpec, names: &[&str]) -> PolarsResult<DataFrame> {
+    let mut columns = vec![Column::new_empty("process".into(), &DataType::UInt32)];
+    columns.extend(asked(table, names).map(|c| Column::new_empty(c.name.into(), &lazy_type(c))));
+    DataFrame::new(0, columns)
+}
+
+fn with_union_schema(table: &TableSpec, names: &[&str], batch: &Batch) -> PolarsResult<DataFrame> {
+    let rows = batch.rows;
+    let mut columns = vec![Column::new_scalar("process".into(), Scalar::from(batch.process), rows)];
+    for spec in asked(table, names) {
+        let ty = lazy_type(spec);
+        let column = match batch.frame.column(spec.name) {
+            Ok(column) => {
+                // Rows of `clock` say what each clock showed; the offset was made from them.
+                let is_time = spec.is_time() && table != &tables::CLOCK;
+                let shifted =
+                    if is_time && batch.offset_ns != 0 { column + batch.offset_ns } else { column.clone() };
+                shifted.cast(&ty)?
+            }
+            Err(_) => Column::full_null(spec.name.into(), rows, &ty),
+        };
+        columns.push(column);
+    }
+    DataFrame::new(rows, columns)
+}

@@ -1,0 +1,28 @@
+//! Table `foreign`.
+
+crate::table! {
+    /// An entry of a foreign trace that no other table describes: a copy of an annotation on a GPU's stream, a mark, an end of
+    /// an arrow. Kept so that an export to the format it came from has it.
+    FOREIGN = 34, "foreign", Activity, ForeignRow, ForeignBuilder {
+        /// Start, on the trace clock (see `clock`).
+        start_ns: i64 = Delta, Ns;
+        /// End minus start; 0 where the entry is a moment; null: no valid duration.
+        duration_ns: Option<i64> = Delta, Ns;
+        /// 0 slice, 1 mark, 2 beginning of an arrow, 3 a point on its way, 4 its end.
+        form: u32 = Dictionary, Code;
+        /// What the trace calls this kind of entry, e.g. `gpu_user_annotation`.
+        category_name_id: u32 = Dictionary, Name;
+        /// Text of the entry.
+        name_id: u32 = Dictionary, Name;
+        /// CUDA device index; null: the entry stands on a thread.
+        device: Option<u32> = Dictionary, Id;
+        /// Stream of that device.
+        stream: Option<u32> = Dictionary, Id;
+        /// Operating system thread id; null: the entry stands on a device.
+        tid: Option<u32> = Dictionary, Id;
+        /// Joins the ends of an arrow; 0: none.
+        arrow: u64 = Delta, Id;
+        /// The arguments that it has, as the fields of a JSON object without the brackets.
+        arguments_id: Option<u32> = Delta, Name;
+    }
+}
