@@ -26,7 +26,7 @@ RELEASE = ["cargo", "build", "--release", "--locked", "--bin", "gpuprof"]
 CHANGE = "\n/// Appended by benches/build.sh, so that this crate compiles again.\npub const APPENDED: u32 = 1;\n"
 
 # What the larger sections hold.
-SECTIONS = {".text": "machine code", ".rodata": "constants: text, tables, the collector that is built in",
+SECTIONS = {".text": "machine code", ".rodata": "constants: text, tables, the collector that is carried",
             ".eh_frame": "how to unwind every function", ".eh_frame_hdr": "the index of that",
             ".gcc_except_table": "what to drop when a function unwinds", ".data.rel.ro": "tables of methods",
             ".rela.dyn": "what the loader must relocate in them", ".data": "variables", ".got": "addresses"}
@@ -245,8 +245,8 @@ def document(results):
             "## Builds", "", *costs(results), "",
             "## By group", "", *groups(results), "",
             "Seconds are cargo's (`--timings`): how long the compiler ran for a crate while it shared the cores with "
-            "others, so their sum is longer than the build. For a crate with C in it they contain the C compiler, for "
-            "gpuprof in release the collector that is built in. \"By name\" gives a function to the crate that its "
+            "others, so their sum is longer than the build. For a crate with C in it they contain the C compiler. "
+            "\"By name\" gives a function to the crate that its "
             "name begins with, `<A as B>::f` to the crate of A; \"by who compiled it\" to the crate for which the "
             "compiler made it, so a `Vec<DataFrame>` to Polars (where the linker still knows: not for functions that "
             "crates export to each other). \"No symbol\" are constants, unwinding tables and relocations.", "",

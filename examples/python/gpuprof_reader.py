@@ -62,8 +62,9 @@ NUMBERS = {
     9: "stack",
     31: "cpu_sample",
     32: "launch_stack",
-    33: "foreign",
-    34: "details",
+    33: "host_call",
+    34: "foreign",
+    35: "details",
     60: "index",
     61: "closed",
 }
@@ -99,8 +100,9 @@ COLUMNS = {
     "stack": "id:u32:id parent_id:u32:id frame_id:u32:id",
     "cpu_sample": "start_ns:i64:ns of_pid:u32:id tid:u32:id stack_id:u32:id weight_ns:i64:ns flags:u32:code",
     "launch_stack": "correlation:u64:id stack_id:u32:id",
+    "host_call": "start_ns:i64:ns duration_ns:i64:ns domain:u32:code kind:u32:code name_id:u32:string tid:u32:id returned:i64:",
     "foreign": "start_ns:i64:ns duration_ns:i64:ns form:u32:code category_name_id:u32:string name_id:u32:string device:u32:id stream:u32:id tid:u32:id arrow:u64:id arguments_id:u32:string",
-    "details": "start_ns:i64:ns duration_ns:i64:ns of_table:u32:code of_id:u64:id tid:u32:id name_id:u32:string event_index:i64: sequence:i64: function_id:i64:id parent_id:i64:id arguments_id:u32:string",
+    "details": "start_ns:i64:ns duration_ns:i64:ns of_table:u32:code of_id:u64:id tid:u32:id name_id:u32:string event_index:i64: sequence:i64: torch_id:i64:id parent_id:i64:id arguments_id:u32:string",
 }
 # END TABLES
 

@@ -56,6 +56,8 @@ fn derived(table: &TableSpec, column: &ColumnSpec) -> Vec<Derived> {
         (_, "metric_id") => named("metric", Naming::Text, "Text of `metric_id`."),
         (_, "file_id") => named("file", Naming::Text, "Text of `file_id`."),
         (_, "function_id") => named("function", Naming::Text, "Text of `function_id`."),
+        (_, "category_name_id") => named("category", Naming::Text, "Text of `category_name_id`."),
+        (_, "arguments_id") => named("arguments", Naming::Text, "Text of `arguments_id`."),
         (_, "variable_id") => named("variable", Naming::Text, "Text of `variable_id`."),
         (table, column) => {
             let words =

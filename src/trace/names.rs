@@ -175,8 +175,10 @@ impl Names {
         if self.folded.texts.is_empty() {
             return;
         }
-        let mut of_texts: HashMap<&[u8], u32> = HashMap::new();
-        let first = ids.map(|id| *of_texts.entry(self.get(id)).or_insert(id)).collect();
+        let first = {
+            let mut of_texts: HashMap<&[u8], u32> = HashMap::new();
+            ids.map(|id| *of_texts.entry(self.get(id)).or_insert(id)).collect()
+        };
         self.folded.first = first;
     }
 

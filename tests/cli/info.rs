@@ -84,12 +84,7 @@ fn every_kind_says_what_it_is_and_holds() {
         }
         let notes = document["notes"].as_array().expect("notes");
         let codes: Vec<&Value> = notes.iter().map(|note| &note["code"]).collect();
-        // Those of PyTorch hold a copy of an annotation on a stream, which is no row.
-        let expected = match kind {
-            "native not closed" => vec!["not-closed"],
-            _ if kind.starts_with("kineto") => vec!["unread-rows"],
-            _ => vec![],
-        };
+        let expected = if kind == "native not closed" { vec!["not-closed"] } else { vec![] };
         assert_eq!(codes, expected, "{kind}");
     }
 }

@@ -374,7 +374,7 @@ pub fn everything(pid: u32, epoch_ns: Option<i64>, first_ns: i64) -> Vec<u8> {
         name_id: Some(name(i)),
         event_index: (i % 2 == 0).then_some(i),
         sequence: (i % 3 == 0).then_some(-i),
-        function_id: Some(i << 33),
+        torch_id: Some(i << 33),
         parent_id: (i % 4 == 0).then_some(i),
         arguments_id: (i % 3 == 1).then_some(arguments),
     });

@@ -331,7 +331,7 @@ fn everything(pid: u32, rank: u32) -> Vec<u8> {
         name_id: Some(ids[style as usize]),
         event_index: Some(i64::MIN),
         sequence: Some(-1),
-        function_id: Some(i64::MAX),
+        torch_id: Some(i64::MAX),
         parent_id: (style != 5).then_some(3),
         arguments_id: (style != 4).then_some(arguments_id),
     });

@@ -411,6 +411,12 @@ fn round_trip(format: &str, path: &Path, before: &[(i32, String)], folder: &Path
     let after = reports(to, before.len());
     let mut same = 0;
     for (i, (before, after)) in before.iter().zip(&after).enumerate() {
+        // nvprof's databases have one name of a kernel, the mangled one; nsys's own demangled text is not kept there.
+        let drops_names = format == "nvprof" && REPORTS[i].contains(&"cuda_gpu_trace");
+        let [before, after] = [before, after].map(|(status, text)| match drops_names {
+            true => (*status, without_names(text)),
+            false => (*status, text.clone()),
+        });
         let known =
             KNOWN.iter().any(|(f, part, which, _)| *f == format && name.contains(part) && which.contains(&i));
         if known {
@@ -424,6 +430,13 @@ fn round_trip(format: &str, path: &Path, before: &[(i32, String)], folder: &Path
     let removed = if out.is_dir() { std::fs::remove_dir_all(&out) } else { std::fs::remove_file(&out) };
     removed.unwrap();
     same
+}
+
+/// A `cuda_gpu_trace` in CSV without its last column.
+fn without_names(text: &str) -> String {
+    let columns = text.lines().next().map_or(0, |heading| heading.split(',').count());
+    let row = |line: &str| line.split(',').take(columns.saturating_sub(1)).collect::<Vec<_>>().join(",") + "\n";
+    text.lines().map(row).collect()
 }
 
 fn first_difference(before: &str, after: &str) -> String {

@@ -175,9 +175,9 @@ pub fn insert(out: &mut Vec<u8>, begin: usize, details: &DetailsRow, names: &Nam
     };
     number("Ev Idx", details.event_index);
     number("Sequence number", details.sequence);
-    number(if of_python { "Python id" } else { "Record function id" }, details.function_id);
+    number(if of_python { "Python id" } else { "Record function id" }, details.torch_id);
     number("Python parent id", details.parent_id);
-    if of_python && details.function_id.is_some() && details.parent_id.is_none() {
+    if of_python && details.torch_id.is_some() && details.parent_id.is_none() {
         text.extend_from_slice(b"\"Python parent id\":null,");
     }
     if out.get(at) == Some(&b'}') {

@@ -96,15 +96,6 @@ impl<'a> Prepared<'a> {
         number(b"\"shared memory\":", memory);
         let [grid, block] =
             [[row.grid_x, row.grid_y, row.grid_z], [row.block_x, row.block_y, row.block_z]].map(triple);
-        if let (Some(grid), Some(block), Some(sms @ 1..)) = (grid, block, self.multiprocessors) {
-            let product = |v: [i64; 3]| v.iter().map(|&n| n as f64).product::<f64>();
-            let blocks = product(grid) / sms as f64;
-            let warps = blocks * product(block) / 32.0;
-            for (key, value) in [("blocks per SM", blocks), ("warps per SM", warps)] {
-                // Six decimals, as Kineto has them, without the zeros at their end. Writing to memory cannot fail.
-                let _ = write!(out, "\"{key}\":{},", (value * 1e6).round() / 1e6);
-            }
-        }
         for (key, values) in [(&b"\"grid\":["[..], grid), (b"\"block\":[", block)] {
             let Some([x, y, z]) = values else { continue };
             out.extend_from_slice(key);
@@ -114,6 +105,16 @@ impl<'a> Prepared<'a> {
             out.push(b',');
             json::signed(out, z);
             out.extend_from_slice(b"],");
+        }
+        // Behind the columns: whoever reads this back must know what follows from them.
+        if let (Some(grid), Some(block), Some(sms @ 1..)) = (grid, block, self.multiprocessors) {
+            let product = |v: [i64; 3]| v.iter().map(|&n| n as f64).product::<f64>();
+            let blocks = product(grid) / sms as f64;
+            let warps = blocks * product(block) / 32.0;
+            for (key, value) in [("blocks per SM", blocks), ("warps per SM", warps)] {
+                // Six decimals, as Kineto has them, without the zeros at their end. Writing to memory cannot fail.
+                let _ = write!(out, "\"{key}\":{},", (value * 1e6).round() / 1e6);
+            }
         }
     }
 

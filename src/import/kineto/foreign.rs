@@ -9,7 +9,7 @@ use super::rows::{Times, lane_stream};
 use super::tape::{Tape, Value};
 use crate::trace::sink::{ProcessIx, valid_duration};
 use trace_format::schema::TableSpec;
-use trace_format::tables::{self, DetailsRow, ForeignRow};
+use trace_format::tables::{DetailsRow, ForeignRow};
 
 /// Which row arguments belong to.
 pub struct RowKey {
@@ -108,22 +108,26 @@ impl Converter<'_, '_> {
         if !self.wanted.details {
             return;
         }
-        let (mut event_index, mut sequence, mut function_id, mut parent_id) = (None, None, None, None);
+        let (mut event_index, mut sequence, mut torch_id, mut parent_id) = (None, None, None, None);
         let mut text = Vec::new();
-        let derives_sizes = row.table == &tables::KERNEL && self.header.has_common_size();
+        // Our own exports write what a trace said before all that follows from columns.
+        let (is_own, mut follows_columns) = (self.header.own.is_some(), false);
         for (key, value) in tape.fields(open) {
             let number = || integer(value).filter(|_| matches!(value, Value::Bare(_)));
             let column = match key {
                 b"gpuprof" => continue,
-                // Both follow from the launch and the number of multiprocessors.
-                b"blocks per SM" | b"warps per SM" if derives_sizes => continue,
+                // Both follow from the launch and the number of multiprocessors, which a trace may say last.
+                b"blocks per SM" | b"warps per SM" if is_own && follows_columns => continue,
                 b"memory bandwidth (GB/s)" if follows(value, tape, open, row.duration_ns) => continue,
-                _ if has_column(row.table, key, value) => continue,
+                _ if has_column(row.table, key, value) => {
+                    follows_columns = true;
+                    continue;
+                }
                 // A Python function without a caller.
                 b"Python parent id" if value == Value::Bare(b"null") => continue,
                 b"Ev Idx" => &mut event_index,
                 b"Sequence number" => &mut sequence,
-                b"Record function id" | b"Python id" => &mut function_id,
+                b"Record function id" | b"Python id" => &mut torch_id,
                 b"Python parent id" => &mut parent_id,
                 _ => {
                     field(&mut text, tape, key, value);
@@ -135,7 +139,7 @@ impl Converter<'_, '_> {
                 None => field(&mut text, tape, key, value),
             }
         }
-        let numbers = [event_index, sequence, function_id, parent_id];
+        let numbers = [event_index, sequence, torch_id, parent_id];
         if text.is_empty() && numbers.iter().all(Option::is_none) {
             return;
         }
@@ -148,7 +152,7 @@ impl Converter<'_, '_> {
             name_id: row.name_id,
             event_index,
             sequence,
-            function_id,
+            torch_id,
             parent_id,
             arguments_id: (!text.is_empty()).then(|| self.sink.name(&text)),
         };

@@ -83,12 +83,6 @@ impl Header {
         }
     }
 
-    /// Whether all devices have the same known number of multiprocessors.
-    pub fn has_common_size(&self) -> bool {
-        let mut sizes = self.devices.iter().map(|device| device.row.multiprocessors);
-        sizes.next().flatten().is_some_and(|first| first > 0 && sizes.all(|size| size == Some(first)))
-    }
-
     /// What wrote the file, as far as it says.
     pub fn origin(&self) -> String {
         if let Some(own) = &self.own {

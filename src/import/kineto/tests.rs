@@ -87,7 +87,8 @@ const TRACE: &str = r#"{
    "args": {"cbid": 652, "correlation": "12"}},
   {"ph": "X", "cat": "kernel", "name": "gemm<float, 4>", "pid": 0, "tid": 7, "ts": 120.125, "dur": 64.032,
    "args": {"External id": 5, "device": 0, "context": 1, "stream": 7, "correlation": 11, "registers per thread": 90,
-   "shared memory": 16384, "grid": [2322, 2, 1], "block": [384, 1, 1], "blocks per SM": 17.59}},
+   "shared memory": 16384, "grid": [2322, 2, 1], "block": [384, 1, 1], "blocks per SM": 17.59,
+   "est. achieved occupancy %": 31}},
   {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD (Pinned -> Device)", "pid": 0, "tid": 7, "ts": 200, "dur": 1.6,
    "args": {"device": 0, "context": 1, "stream": 7, "correlation": 16, "bytes": 2048}},
   {"ph": "X", "cat": "gpu_memset", "name": "Memset (Device)", "pid": 0, "tid": 7, "ts": 210, "dur": 0.8,
@@ -117,7 +118,8 @@ fn everything_becomes_a_row() {
         [tables::RANGE.id, tables::KERNEL.id].map(|id| Some(id.into()))
     );
     assert_eq!(trace.column("details", "of_id"), [5, 11].map(Some));
-    for arguments in ["\"Input Dims\":[[2, 3], [3, 4]]", "\"blocks per SM\":17.59"] {
+    for arguments in ["\"Input Dims\":[[2, 3], [3, 4]]", "\"blocks per SM\":17.59,\"est. achieved occupancy %\":31"]
+    {
         assert!(trace.names.iter().any(|name| name == arguments), "{arguments}");
     }
     assert_eq!(trace.origin, "PyTorch profiler trace (Kineto, schema 1, CUPTI 28)");

@@ -21,7 +21,7 @@ crate::table! {
         /// PyTorch's `Sequence number`, which an operator shares with its backward operator.
         sequence: Option<i64> = Delta, Other;
         /// PyTorch's `Record function id`; of a Python function its `Python id`.
-        function_id: Option<i64> = Delta, Id;
+        torch_id: Option<i64> = Delta, Id;
         /// PyTorch's `Python parent id`.
         parent_id: Option<i64> = Delta, Id;
         /// All other arguments, as the fields of a JSON object without the brackets.
