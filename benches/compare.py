@@ -20,6 +20,9 @@ RUNS = int(os.environ.get("GPUPROF_BENCH_RUNS", "5"))
 ONLY = os.environ.get("GPUPROF_BENCH_ONLY", "")
 VIEWS = ["--view", "cuda_gpu_kern_sum", "--view", "cuda_api_sum", "--format", "json"]
 
+# Where the parts of RESULTS.md begin that other scripts write.
+OTHERS = "\n<!-- definitions.py -->\n"
+
 # What every program must find (bench/README.md of the design notes): records made by gen_trace.py with its own seed.
 TWO_DEVICES_1M, TWO_DEVICES_10M, KINETO_1M = "7a4b7fcea4bd", "9dd52a2bb7a3", "bb57a2274119"
 
@@ -226,8 +229,10 @@ def main(gpuprof, data, results):
             "or is not ours to parse.", ""]
     if missing:
         text += ["## Not run", "", *(f"- {line}" for line in missing), ""]
+    # What other scripts have written below stays.
+    kept = open(results).read().partition(OTHERS)[2] if os.path.exists(results) else ""
     with open(results, "w") as file:
-        file.write("\n".join(text))
+        file.write("\n".join(text) + (OTHERS + kept if kept else ""))
     wrong = [case.text for case in chosen if case.digest and case.found != case.digest]
     if wrong:
         sys.exit("wrong results: " + "; ".join(wrong))

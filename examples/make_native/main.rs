@@ -41,6 +41,9 @@ struct Args {
     /// GPUs of the made-up job
     #[arg(long, value_name = "N", default_value_t = 2)]
     devices: u32,
+    /// Different names of the made-up kernels
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    kernels: u64,
     /// Launch shapes of each made-up kernel
     #[arg(long, value_name = "N", default_value_t = 4)]
     shapes: u32,
@@ -68,7 +71,7 @@ fn main() -> Result {
     } else if args.sample {
         sample::play(&mut to)?;
     } else {
-        synthetic::play(&mut to, args.records.unwrap_or(0), args.seed, args.shapes)?;
+        synthetic::play(&mut to, args.records.unwrap_or(0), args.seed, args.kernels.max(1), args.shapes)?;
     }
     if let Some(mut lines) = to.finish()? {
         lines.print(&mut std::io::stdout().lock())?;

@@ -1,6 +1,7 @@
 //! A training job of any length, one record after the other, so that 100 M of them take no memory.
 //!
-//! The mix is the one of the benchmark's Python generator: 52 % API calls (40 names), 40 % kernels (200 names, a few
+//! The mix is the one of the benchmark's Python generator: 52 % API calls (40 names), 40 % kernels (200 names unless told
+//! otherwise, a few
 //! of them far more often than the rest), 6 % copies, 2 % fills, 8 streams, one thread per device. Every GPU record
 //! has one launching call with its correlation id; work of one stream never overlaps, streams do. Each kernel has
 //! few launch shapes: real programs repeat theirs, and the file format relies on it. Programs whose sizes follow their
@@ -11,7 +12,6 @@ use crate::random::{Random, Weights};
 use crate::recording::{BEGIN_NS, CALLS, PID, Recording};
 use trace_format::tables::{ApiRow, KernelRow, MemcpyRow, MemsetRow, ShapeRow};
 
-const KERNELS: u64 = 200;
 const STREAMS: [u32; 8] = [7, 13, 14, 15, 20, 24, 28, 32];
 /// Percent of work on each stream.
 const STREAM_WEIGHTS: [u64; 8] = [55, 12, 10, 8, 6, 4, 3, 2];
@@ -87,9 +87,9 @@ fn kernel_name(i: u64) -> (String, String) {
     }
 }
 
-fn make_kernels(to: &mut Recording, random: &mut Random, shapes: u32) -> Vec<Kernel> {
+fn make_kernels(to: &mut Recording, random: &mut Random, names: u64, shapes: u32) -> Vec<Kernel> {
     let mut kernels = Vec::new();
-    for i in 0..KERNELS {
+    for i in 0..names {
         let (mangled, demangled) = kernel_name(i);
         let name_id = to.name(mangled.as_bytes());
         let row = ShapeRow {
@@ -114,14 +114,14 @@ fn make_kernels(to: &mut Recording, random: &mut Random, shapes: u32) -> Vec<Ker
     kernels
 }
 
-/// Records exactly `records` records, of kernels with `shapes` launch shapes each.
-pub fn play(to: &mut Recording, records: u64, seed: u64, shapes: u32) -> Result {
+/// Records exactly `records` records, of kernels of so many names with `shapes` launch shapes each.
+pub fn play(to: &mut Recording, records: u64, seed: u64, kernel_names: u64, shapes: u32) -> Result {
     let mut random = Random(seed ^ 0x5eed);
     let random = &mut random;
-    let kernels = make_kernels(to, random, shapes);
+    let kernels = make_kernels(to, random, kernel_names, shapes);
     let names = CALLS.map(|call| to.name(call.name.as_bytes()));
     let call_lines = CALLS.map(|call| to.lines.as_mut().map_or(0, |lines| lines.id("api", call.plain_name())));
-    let popularity = Weights::zipf(KERNELS);
+    let popularity = Weights::zipf(kernel_names);
     let others = Weights::zipf(34);
     let streams = Weights::new(STREAM_WEIGHTS);
     let launches = Weights::new(LAUNCHES.map(|(_, weight)| weight));

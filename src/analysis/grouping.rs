@@ -5,7 +5,7 @@ use super::labels::Labels;
 use super::listing;
 use super::stats::{Stats, Wanted};
 use super::summary::{Summary, SummaryRow};
-use super::totals::{Place, Split, Totals, grouped_totals, totals};
+use super::totals::{Place, Split, Totals, kernel_totals, totals};
 use crate::cupti::operation;
 use crate::error::{Error, Result};
 use crate::trace::select::Filter;
@@ -112,8 +112,7 @@ pub fn gpu_by_place(
     let kernels = if grouping.name == ByName::Grid {
         totals(frames, &tables::KERNEL, Some("shape_id"), split, wanted, filter)?
     } else {
-        let same_name = labels.shapes_by_name();
-        grouped_totals(frames, &tables::KERNEL, "shape_id", &same_name, split, wanted, filter)?
+        kernel_totals(frames, split, wanted, filter)?
     };
     all.add(kernels, place, |shape| kernel_text(labels, grouping.name, shape));
     let copies = totals(frames, &tables::MEMCPY, Some("kind"), split, wanted, filter)?;

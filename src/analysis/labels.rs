@@ -6,6 +6,8 @@ use crate::cupti::{self, operation};
 use crate::demangle::{self, Demangling};
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
+use crate::trace::slots::Slots;
+use crate::trace::stored_shapes::Kernel;
 use hashbrown::{HashMap, HashSet};
 use std::sync::OnceLock;
 use trace_format::tables::{self, ShapeRow};
@@ -25,8 +27,8 @@ pub struct PlaceNames {
 pub struct Labels<'a> {
     frames: &'a Frames,
     demangling: Demangling,
-    demangled: Vec<OnceLock<Box<str>>>,
-    texts: Vec<OnceLock<Box<str>>>,
+    demangled: OnceLock<Slots<Box<str>>>,
+    texts: OnceLock<Slots<Box<str>>>,
     threads: OnceLock<HashMap<(u32, u32), u32>>,
     places: PlaceNames,
     graphs: OnceLock<HashMap<u32, Box<str>>>,
@@ -35,13 +37,11 @@ pub struct Labels<'a> {
 impl<'a> Labels<'a> {
     /// Labels for `frames`, kernels demangled as asked.
     pub fn new(frames: &'a Frames, demangling: Demangling) -> Self {
-        let slots = |_| OnceLock::new();
-        let ids = 0..frames.names.len();
         Labels {
             frames,
             demangling,
-            demangled: ids.clone().map(slots).collect(),
-            texts: ids.map(slots).collect(),
+            demangled: OnceLock::new(),
+            texts: OnceLock::new(),
             threads: OnceLock::new(),
             places: PlaceNames::default(),
             graphs: OnceLock::new(),
@@ -76,12 +76,17 @@ impl<'a> Labels<'a> {
     /// Any interned name as text.
     pub fn text(&self, name: u32) -> &str {
         let make = || self.frames.names.text(name).into();
-        self.texts.get(name as usize).map_or("", |slot| slot.get_or_init(make))
+        self.slots(&self.texts).get_or_init(name, make).map_or("", |text| text)
     }
 
     fn demangle(&self, name: u32) -> &str {
         let make = || demangle::demangle(self.frames.names.get(name), self.demangling).into();
-        self.demangled.get(name as usize).map_or("", |slot| slot.get_or_init(make))
+        self.slots(&self.demangled).get_or_init(name, make).map_or("", |text| text)
+    }
+
+    /// A slot for every name. How many there are is known when all have been read, which not every command needs.
+    fn slots<'s>(&self, slots: &'s OnceLock<Slots<Box<str>>>) -> &'s Slots<Box<str>> {
+        slots.get_or_init(|| Slots::new(self.frames.names.len()))
     }
 
     /// What a whole graph is called. Of a part of the file that cannot be read the numbers are not known.
@@ -107,60 +112,55 @@ impl<'a> Labels<'a> {
 
     /// The launch shape with this id.
     pub fn shape(&self, shape: u32) -> Option<ShapeRow> {
-        self.frames.shapes.get(shape)
-    }
-
-    /// The launch shape with this id but for its grid: all that names need.
-    fn named(&self, shape: u32) -> Option<&'a ShapeRow> {
-        self.frames.shapes.without_grid(shape)
+        self.frames.shape(shape)
     }
 
     /// For each shape the first one of the same kernel, as far as the stored names tell.
     pub fn shapes_by_name(&self) -> Vec<u32> {
-        let mut first = HashMap::new();
-        // Most shapes differ in nothing but their grids.
-        let mut of_rest: Vec<Option<u32>> = Vec::new();
-        let mut find = |(id, rest): (u32, u32)| {
-            let rest = rest as usize;
-            if rest >= of_rest.len() {
-                of_rest.resize(rest + 1, None);
-            }
-            *of_rest[rest].get_or_insert_with(|| {
-                let names = self.named(id).map(|row| (row.name_id, row.demangled_id, row.base_id));
-                *first.entry(names).or_insert(id)
-            })
-        };
-        (0..).zip(self.frames.shapes.rests()).map(&mut find).collect()
+        let mut first = vec![u32::MAX; self.frames.kernels().len()];
+        let numbers = self.frames.kernel_numbers();
+        for (shape, &kernel) in (0..).zip(&numbers) {
+            let first = &mut first[kernel as usize];
+            *first = shape.min(*first);
+        }
+        numbers.into_iter().map(|kernel| first[kernel as usize]).collect()
     }
 
     /// The kernel's name, demangled as chosen. A name that the producer stored in both forms is demangled by us, so
     /// that the same kernel reads the same wherever its record came from.
     pub fn kernel(&self, shape: u32) -> &str {
-        match self.named(shape) {
-            Some(shape) if shape.name_id != 0 => self.demangle(shape.name_id),
-            Some(ShapeRow { demangled_id: Some(id), .. }) => self.text(*id),
-            _ => "",
+        self.frames.kernel(shape).map_or("", |kernel| self.name_of(kernel))
+    }
+
+    /// As [`Labels::kernel`], of a kernel without a shape of it.
+    pub fn name_of(&self, kernel: Kernel) -> &str {
+        match kernel {
+            Kernel { name_id: 0, demangled_id: Some(id), .. } => self.text(id),
+            Kernel { name_id: 0, .. } => "",
+            Kernel { name_id, .. } => self.demangle(name_id),
         }
     }
 
     /// The kernel's name as its producer demangled it, if it did.
     pub fn kernel_as_stored(&self, shape: u32) -> &str {
-        match self.named(shape) {
-            Some(ShapeRow { demangled_id: Some(id), .. }) => self.text(*id),
-            _ => self.kernel(shape),
-        }
+        self.frames.kernel(shape).map_or("", |kernel| self.stored_name_of(kernel))
+    }
+
+    fn stored_name_of(&self, kernel: Kernel) -> &str {
+        kernel.demangled_id.map_or_else(|| self.name_of(kernel), |id| self.text(id))
     }
 
     /// The kernel's name without namespaces, arguments and template arguments.
     pub fn kernel_base(&self, shape: u32) -> &str {
-        match self.named(shape) {
-            Some(ShapeRow { base_id: Some(id), .. }) => self.text(*id),
-            Some(_) => demangle::base_name(if self.demangling == Demangling::Off {
-                self.kernel_as_stored(shape)
-            } else {
-                self.kernel(shape)
-            }),
-            None => "",
+        self.frames.kernel(shape).map_or("", |kernel| self.base_name_of(kernel))
+    }
+
+    /// As [`Labels::kernel_base`], of a kernel without a shape of it.
+    pub fn base_name_of(&self, kernel: Kernel) -> &str {
+        match kernel.base_id {
+            Some(id) => self.text(id),
+            None if self.demangling == Demangling::Off => demangle::base_name(self.stored_name_of(kernel)),
+            None => demangle::base_name(self.name_of(kernel)),
         }
     }
 

@@ -7,6 +7,7 @@ use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
 use hashbrown::HashMap;
 use trace_format::schema::TableSpec;
+use trace_format::tables;
 
 /// Which parts of a record's place make separate groups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -124,7 +125,7 @@ impl Accumulator {
             let at = self.place(base);
             let slots = &mut self.places[at].1;
             for (&ns, &key) in durations.iter().zip(keys) {
-                slots.slot(key).add(ns, wanted);
+                slots.slot(group_of(key)).add(ns, wanted);
             }
             return;
         }
@@ -205,6 +206,26 @@ pub fn grouped_totals(
 ) -> Result<Totals> {
     let group_of = |key: u32| groups.get(key as usize).copied().unwrap_or(key);
     fold(frames, table, Some(key_column), group_of, split, wanted, filter)
+}
+
+/// As [`totals`] of kernels, those of one kernel together whatever their launch shapes. The key is one of its shapes.
+///
+/// # Errors
+/// A part of a file that cannot be read.
+pub fn kernel_totals(frames: &Frames, split: Split, wanted: Wanted, filter: &Filter) -> Result<Totals> {
+    // Kernels are numbered in a row, their shapes are not.
+    let numbers = frames.kernel_numbers();
+    let mut all = grouped_totals(frames, &tables::KERNEL, "shape_id", &numbers, split, wanted, filter)?;
+    let mut first = vec![u32::MAX; frames.kernels().len()];
+    for (shape, &kernel) in (0..).zip(&numbers) {
+        let first = &mut first[kernel as usize];
+        *first = shape.min(*first);
+    }
+    for group in &mut all.groups {
+        group.key = first.get(group.key as usize).copied().unwrap_or(group.key);
+    }
+    all.groups.sort_unstable_by_key(|g| (g.key, g.place));
+    Ok(all)
 }
 
 fn fold(

@@ -221,7 +221,7 @@ impl Choosing {
         if selection.is_everything() {
             return Ok(Filter::everything());
         }
-        Filter::resolve(selection, labels.frames(), |shape| labels.kernel(shape).to_owned())
+        Filter::resolve(selection, labels.frames(), |kernel| labels.name_of(kernel).to_owned())
     }
 }
 

@@ -52,7 +52,7 @@ pub fn run(args: &Args) -> Result<()> {
         true => Paths::new(&[super::newest::trace_here()?])?,
         false => Paths::new(&args.paths)?,
     };
-    let frames = Frames::open(&paths, &Need::all())?;
+    let frames = Frames::open(&paths, &Need::counts())?;
     let people = if args.format == Format::Table { People::of_stdout(args.wide) } else { People::default() };
     let document = Document { cut: people.width.is_some(), ..describe(&frames)? };
     let sentences = words::sentences(&frames)?;

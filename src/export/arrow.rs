@@ -75,31 +75,43 @@ fn write_batch(writer: &mut Writer, mut batch: DataFrame) -> PolarsResult<()> {
 
 /// For columns that depend on one id alone: which column of the table holds it, and the values by id. Rows are then
 /// gathered, which copies no text.
-struct Prepared(Vec<Option<(usize, Series)>>);
+struct Prepared(Vec<Option<ById>>);
+
+struct ById {
+    column: usize,
+    /// Whether the values are by the numbers of the kernels that shapes are of.
+    of_kernels: bool,
+    values: Series,
+}
+
+/// Shapes up to which their numbers are prepared. Of more, few come again.
+const MOST_SHAPES: usize = 100_000;
 
 impl Prepared {
     fn new(context: &Context, layout: &Layout) -> Prepared {
         let table = layout.tables[0];
-        let (shapes, names) = (context.frames.shapes.len() as u32, context.frames.names.len() as u32);
-        let labels = context.labels;
-        let text = |count: u32, of: &dyn Fn(u32) -> String| {
-            let values = (0..count).map(|id| Some(of(id)).filter(|text| !text.is_empty()));
+        let (frames, labels) = (context.frames, context.labels);
+        let text = |count: usize, of: &dyn Fn(u32) -> String| {
+            let values = (0..count as u32).map(|id| Some(of(id)).filter(|text| !text.is_empty()));
             StringChunked::from_iter_options(PlSmallStr::EMPTY, values).into_series()
         };
+        let of_ids = |column, values| Some(ById { column, of_kernels: false, values });
         let of = |column: &FlatColumn| match column.source(0) {
-            Source::Shape(ids, field) => {
-                let cells = (0..shapes).map(|shape| flat::shape_cell(context, shape, field));
-                Some((ids, computed(PlSmallStr::EMPTY, column.ty, cells)))
+            Source::Shape(ids, field) if frames.shape_count() <= MOST_SHAPES => {
+                let shapes = 0..frames.shape_count() as u32;
+                let cells = shapes.map(|shape| flat::shape_cell(context, shape, field));
+                of_ids(ids, computed(PlSmallStr::EMPTY, column.ty, cells))
             }
             Source::Label if table == &tables::KERNEL => {
-                let ids = table.column_index("shape_id")?;
-                Some((ids, text(shapes, &|shape| labels.kernel(shape).to_owned())))
+                let kernels = frames.kernels();
+                let values = text(kernels.len(), &|kernel| labels.name_of(kernels[kernel as usize]).to_owned());
+                Some(ById { column: table.column_index("shape_id")?, of_kernels: true, values })
             }
             Source::Label if table == &tables::API => {
                 let ids = table.column_index("name_id")?;
-                Some((ids, text(names, &|name| labels.api(name).to_owned())))
+                of_ids(ids, text(frames.names.len(), &|name| labels.api(name).to_owned()))
             }
-            Source::Name(ids) => Some((ids, text(names, &|name| labels.text(name).to_owned()))),
+            Source::Name(ids) => of_ids(ids, text(frames.names.len(), &|name| labels.text(name).to_owned())),
             _ => None,
         };
         Prepared(layout.columns.iter().map(of).collect())
@@ -120,14 +132,16 @@ fn to_frame(
         .map(|(column, prepared)| {
             let source = column.source(0);
             let name = PlSmallStr::from_str(&column.name);
-            if let Some((ids, values)) = prepared {
+            if let Some(ById { column, of_kernels, values }) = prepared {
                 let known = values.len() as u32;
                 let ids = rows.iter().map(|(piece, i)| {
-                    let column = &piece.rows.columns[*ids];
-                    match &column.values {
-                        Values::U32(ids) if !column.is_null(*i) => Some(ids[*i]).filter(|id| *id < known),
-                        _ => None,
-                    }
+                    let column = &piece.rows.columns[*column];
+                    let id = match &column.values {
+                        Values::U32(ids) if !column.is_null(*i) => ids[*i],
+                        _ => return None,
+                    };
+                    let id = if *of_kernels { context.frames.kernel_number(id)? } else { id };
+                    (id < known).then_some(id)
                 });
                 return Ok(values.take(&ids.collect::<IdxCa>())?.with_name(name).into_column());
             }

@@ -16,7 +16,7 @@ pub use label::{label, label_column};
 pub use spans::Span;
 use trace_format::columns::Values;
 use trace_format::schema::{ColumnSpec, ColumnType, TableSpec, Unit};
-use trace_format::tables::{self, ShapeRow};
+use trace_format::tables;
 
 /// Where a flat column of one table gets its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -388,38 +388,18 @@ pub fn of_process<'a>(context: &Context<'a>, process: u32, source: Source) -> Ce
 
 /// A field of a launch shape.
 pub fn shape_cell<'a>(context: &Context<'a>, shape: u32, field: ShapeField) -> Cell<'a> {
-    let Some(row) = context.frames.shapes.get(shape) else { return Cell::Null };
+    let frames = context.frames;
     match field {
-        ShapeField::Number(column) => Cell::whole(shape_number(&row, tables::SHAPE.columns[column].name)),
+        ShapeField::Number(column) => Cell::whole(frames.shape_number(shape, column)),
         ShapeField::Name(column) => {
+            let Some(kernel) = frames.kernel(shape) else { return Cell::Null };
             let id = match tables::SHAPE.columns[column].name {
-                "name_id" => Some(row.name_id),
-                "demangled_id" => row.demangled_id,
-                _ => row.base_id,
+                "name_id" => Some(kernel.name_id),
+                "demangled_id" => kernel.demangled_id,
+                _ => kernel.base_id,
             };
             id.map_or(Cell::Null, |id| Cell::text(context.labels.text(id)))
         }
-    }
-}
-
-/// A number of a launch shape by its name.
-fn shape_number(row: &ShapeRow, name: &str) -> Option<i64> {
-    match name {
-        "grid_x" => row.grid_x,
-        "grid_y" => row.grid_y,
-        "grid_z" => row.grid_z,
-        "block_x" => row.block_x,
-        "block_y" => row.block_y,
-        "block_z" => row.block_z,
-        "cluster_x" => row.cluster_x,
-        "cluster_y" => row.cluster_y,
-        "cluster_z" => row.cluster_z,
-        "registers" => row.registers,
-        "static_smem_bytes" => row.static_smem_bytes,
-        "dynamic_smem_bytes" => row.dynamic_smem_bytes,
-        "local_mem_per_thread_bytes" => row.local_mem_per_thread_bytes,
-        "local_mem_total_bytes" => row.local_mem_total_bytes,
-        _ => None,
     }
 }
 

@@ -64,7 +64,7 @@ fn write_process(context: &Context, process: u32, path: &Path) -> Result<()> {
         path: path.to_owned(),
         offset_ns: frames.offset_ns(process),
         names: vec![false; frames.names.len()],
-        shapes: vec![false; frames.shapes.len()],
+        shapes: vec![false; frames.shape_count()],
         open: BTreeMap::new(),
     };
     out.writer.write_json(&tables::PROCESS, &process_json(frames, process, known)).map_err(|e| failed(&e))?;
@@ -228,7 +228,7 @@ impl Out<'_> {
     fn define_shape(&mut self, id: u32) -> Result<()> {
         let Some(written) = self.shapes.get_mut(id as usize).filter(|written| !**written) else { return Ok(()) };
         *written = true;
-        let Some(shape) = self.frames.shapes.get(id) else { return Ok(()) };
+        let Some(shape) = self.frames.shape(id) else { return Ok(()) };
         [Some(shape.name_id), shape.demangled_id, shape.base_id]
             .into_iter()
             .flatten()

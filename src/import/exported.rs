@@ -95,7 +95,10 @@ impl Importer for Folder {
             note_size(&file, bytes, sink);
             match manifest.format.as_str() {
                 "csv" => csv_rows::read(&file, need, sink, &mut people)?,
-                "parquet" | "arrow" => frames::read(&file, table, &manifest.format, sink, &mut people)?,
+                "parquet" | "arrow" => {
+                    let wanted = frames::Wanted::of(table, need.detail);
+                    frames::read(&file, wanted, &manifest.format, sink, &mut people)?;
+                }
                 other => return Err(Error::at(path, format_args!("files of format {other} are not known here"))),
             }
         }

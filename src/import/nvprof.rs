@@ -194,7 +194,7 @@ impl<'r, 's> Reader<'r, 's> {
 
     /// Whether more than what summaries need is asked for.
     fn full(&self) -> bool {
-        self.need.detail == Detail::Full
+        self.need.detail != Detail::Totals
     }
 
     /// Whether ids of calls and graph nodes are needed: always where graphs were traced whole, as work of a graph whose

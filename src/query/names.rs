@@ -20,10 +20,10 @@ pub enum Naming {
     KernelBase,
 }
 
-/// Distinct texts, and for each id the index of its own; `IdxSize::MAX`: none.
+/// Distinct texts, and for each name or kernel the index of its own; `IdxSize::MAX`: none.
 struct Lookup {
     texts: StringChunked,
-    by_id: Vec<IdxSize>,
+    by_number: Vec<IdxSize>,
 }
 
 impl Lookup {
@@ -39,14 +39,12 @@ impl Lookup {
                 distinct.len() as IdxSize - 1
             })
         };
-        let by_id = texts.map(index_of).collect();
-        Lookup { texts: StringChunked::from_slice("texts".into(), &distinct), by_id }
+        let by_number = texts.map(index_of).collect();
+        Lookup { texts: StringChunked::from_slice("texts".into(), &distinct), by_number }
     }
 
-    fn column(&self, name: &'static str, ids: &UInt32Chunked) -> PolarsResult<Column> {
-        let index = |id: u32| self.by_id.get(id as usize).copied().filter(|&i| i != IdxSize::MAX);
-        let indices: IdxCa = ids.iter().map(|id| id.and_then(index)).collect();
-        Ok(self.texts.take(&indices)?.with_name(name.into()).into_column())
+    fn index(&self, number: u32) -> Option<IdxSize> {
+        self.by_number.get(number as usize).copied().filter(|&i| i != IdxSize::MAX)
     }
 }
 
@@ -62,7 +60,7 @@ pub struct TraceNames {
 impl TraceNames {
     fn lookup(&self, frames: &Frames, naming: Naming) -> &Lookup {
         let names = || 0..frames.names.len() as u32;
-        let shapes = || 0..frames.shapes.len() as u32;
+        let kernels = || frames.kernels().iter().copied();
         let labels = || Labels::new(frames, Demangling::On);
         match naming {
             Naming::Text => self.text.get_or_init(|| {
@@ -75,11 +73,11 @@ impl TraceNames {
             }),
             Naming::Kernel => self.kernel.get_or_init(|| {
                 let labels = labels();
-                Lookup::new(shapes().map(|id| labels.kernel(id)))
+                Lookup::new(kernels().map(|kernel| labels.name_of(kernel)))
             }),
             Naming::KernelBase => self.base.get_or_init(|| {
                 let labels = labels();
-                Lookup::new(shapes().map(|id| labels.kernel_base(id)))
+                Lookup::new(kernels().map(|kernel| labels.base_name_of(kernel)))
             }),
         }
     }
@@ -92,6 +90,12 @@ impl TraceNames {
         name: &'static str,
         ids: &Column,
     ) -> PolarsResult<Column> {
-        self.lookup(frames, naming).column(name, ids.u32()?)
+        let lookup = self.lookup(frames, naming);
+        let index = |id: u32| match naming {
+            Naming::Text | Naming::Api => lookup.index(id),
+            Naming::Kernel | Naming::KernelBase => lookup.index(frames.kernel_number(id)?),
+        };
+        let indices: IdxCa = ids.u32()?.iter().map(|id| id.and_then(index)).collect();
+        Ok(lookup.texts.take(&indices)?.with_name(name.into()).into_column())
     }
 }

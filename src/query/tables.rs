@@ -6,6 +6,7 @@ use crate::cupti::codes::{self, Codes};
 use crate::cupti::columns::coded;
 use crate::error::{Error, Result};
 use crate::trace::names::readable;
+use crate::trace::stored_shapes::Kernel;
 use polars::prelude::*;
 use std::sync::LazyLock;
 use trace_format::schema::{ColumnSpec, ColumnType, Role, TableSpec, Unit};
@@ -135,7 +136,7 @@ impl Source for TableSource {
         stored.sort_unstable();
         stored.dedup();
         let mut frame = if self.0 == &tables::SHAPE {
-            shapes(trace).map_err(failed)?
+            shapes(trace, &stored).map_err(failed)?
         } else {
             trace.frames.read(self.0, &stored)?
         };
@@ -175,19 +176,28 @@ fn strings(trace: &Trace) -> PolarsResult<DataFrame> {
     DataFrame::new(ids.len(), vec![Column::new("id".into(), ids), text])
 }
 
-/// All launch shapes.
-fn shapes(trace: &Trace) -> PolarsResult<DataFrame> {
-    use trace_format::schema::RowBuilder as _;
-    let mut builder = tables::shape::ShapeBuilder::default();
-    trace.frames.shapes.all().for_each(|row| builder.push(row));
-    let rows = trace.frames.shapes.len();
-    let mut frame = crate::trace::batch::to_frame(builder.take())?;
-    for column in tables::SHAPE.columns {
-        if frame.column(column.name).is_err() {
-            frame.with_column(Column::full_null(column.name.into(), rows, &sql_type(column).data_type()))?;
+/// Some columns of all launch shapes.
+fn shapes(trace: &Trace, wanted: &[&str]) -> PolarsResult<DataFrame> {
+    let frames = &trace.frames;
+    let count = frames.shape_count() as u32;
+    let column = |(at, spec): (usize, &ColumnSpec)| {
+        let name = spec.name.into();
+        let of_kernel = |id: fn(&Kernel) -> Option<u32>| -> UInt32Chunked {
+            (0..count).map(|shape| frames.kernel(shape).as_ref().and_then(id)).collect()
+        };
+        match spec.name {
+            "id" => Column::new(name, (0..count).collect::<Vec<u32>>()),
+            "name_id" => of_kernel(|kernel| Some(kernel.name_id)).with_name(name).into_column(),
+            "demangled_id" => of_kernel(|kernel| kernel.demangled_id).with_name(name).into_column(),
+            "base_id" => of_kernel(|kernel| kernel.base_id).with_name(name).into_column(),
+            _ => {
+                let numbers: Int64Chunked = (0..count).map(|shape| frames.shape_number(shape, at)).collect();
+                numbers.with_name(name).into_column()
+            }
         }
-    }
-    Ok(frame)
+    };
+    let asked = tables::SHAPE.columns.iter().enumerate().filter(|(_, spec)| wanted.contains(&spec.name));
+    DataFrame::new(count as usize, asked.map(column).collect())
 }
 
 /// Bytes as text: 16 bytes of a UUID in the usual form, anything else as it is, with replacement characters.

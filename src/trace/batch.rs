@@ -166,11 +166,14 @@ pub fn to_column(frame: &DataFrame, spec: &ColumnSpec, rows: usize) -> PolarsRes
     Ok(columns::Column { values, validity })
 }
 
-/// Replaces the ids in column `name` by `map[id]`; ids beyond the map become `missing`.
-pub fn remap_ids(frame: &mut DataFrame, name: &str, map: &[u32], missing: u32) -> PolarsResult<()> {
+/// Replaces the ids in column `name`, if it is there, by what the function that `map` makes says of them.
+pub fn remap_ids<M: Fn(u32) -> u32 + Copy>(
+    frame: &mut DataFrame,
+    name: &str,
+    map: impl FnOnce() -> M,
+) -> PolarsResult<()> {
     let Ok(column) = frame.column(name) else { return Ok(()) };
-    let ids = column.u32()?;
-    let mapped = ids.apply_values(|id| map.get(id as usize).copied().unwrap_or(missing));
+    let mapped = column.u32()?.apply_values(map());
     frame.with_column(mapped.into_column())?;
     Ok(())
 }

@@ -3,7 +3,8 @@
 mod opening;
 mod rows;
 
-use super::names::{Names, Shapes};
+use super::definitions::AllShapes;
+use super::names::Names;
 use super::native::NativeFile;
 use super::select::Filter;
 use super::sink::{Note, ProcessInfo};
@@ -61,8 +62,7 @@ impl Part {
 pub struct Frames {
     /// Names of everything, shared by all files.
     pub names: Names,
-    /// Launch shapes, shared by all files.
-    pub shapes: Shapes,
+    pub(super) shapes: AllShapes,
     /// The processes, by ordinal.
     pub processes: Vec<Process>,
     /// The files, in path order.
@@ -92,7 +92,7 @@ impl Frames {
     /// Everything that is partial or remarkable, what reading rows has found since included.
     pub fn all_notes(&self) -> Vec<Note> {
         let mut notes = self.notes.clone();
-        notes.extend(self.natives.iter().flat_map(NativeFile::late_notes));
+        notes.extend(self.natives.iter().flat_map(|native| native.stored().late_notes()));
         notes
     }
 

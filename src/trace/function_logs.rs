@@ -50,7 +50,7 @@ impl Frames {
             return Err(Error::at(path, "not a function log: none of its first lines holds a JSON object with \"function\" and \"execution_time\"")
                 .remedy("docs/function-logs.md says what is read"));
         }
-        let mut sink = Sink::new(&mut self.names, &mut self.shapes);
+        let mut sink = Sink::new(&mut self.names, &mut self.shapes.imported);
         let found = function_log::read(path, options, need, &mut sink)?;
         sink.finish();
         let (origin, processes) = (std::mem::take(&mut sink.origin), std::mem::take(&mut sink.processes));

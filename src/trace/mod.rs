@@ -8,12 +8,14 @@
 //! are no rows; [`summaries`] holds them.
 
 pub mod batch;
+mod definitions;
 pub mod frames;
 pub mod function_logs;
 pub(crate) mod guard;
 pub mod inputs;
 pub mod metrics;
 pub mod names;
+mod narrow;
 pub mod native;
 mod numbered;
 pub mod ordered;
@@ -21,5 +23,9 @@ mod overruns;
 pub mod parquet;
 pub mod ring;
 pub mod select;
+pub mod shapes;
 pub mod sink;
+pub mod slots;
+pub mod stored;
+pub mod stored_shapes;
 pub mod summaries;

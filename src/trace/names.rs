@@ -1,10 +1,18 @@
-//! Names and launch shapes of all open traces, interned once.
+//! Names of all open traces, each once.
 
+// Importers are given both.
 use super::numbered::without_numbers;
-use hashbrown::HashTable;
+pub use super::shapes::Shapes;
+use super::stored::Stored;
+use hashbrown::hash_table::Entry;
+use hashbrown::{HashMap, HashTable};
+use polars::prelude::Column;
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::BuildHasher;
-use trace_format::tables::ShapeRow;
+use std::sync::{Arc, OnceLock};
+use trace_format::columns::BytesColumn;
+use trace_format::tables;
 
 /// A name as text: each byte that is not UTF-8 is written as `\xff`. The replacement character would make one name of
 /// all that differ in such bytes alone, and add up what belongs to several.
@@ -20,24 +28,73 @@ pub fn readable(name: &[u8]) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// Byte strings by id. Id 0 is "not recorded" and reads as the empty string.
-pub struct Names {
-    strings: Vec<Box<[u8]>>,
+/// Different byte strings, laid end to end, by number.
+#[derive(Default)]
+struct Strings {
+    bytes: BytesColumn,
     index: HashTable<u32>,
-    hasher: foldhash::fast::FixedState,
-    /// The first id of the same text, by id; nothing while all texts differ.
+}
+
+impl Strings {
+    fn find(&self, hash: u64, name: &[u8]) -> Option<u32> {
+        self.index.find(hash, |&at| self.bytes.get(at as usize) == name).copied()
+    }
+
+    /// The number of a name, new or known.
+    fn intern(&mut self, hash: u64, name: &[u8]) -> u32 {
+        let (bytes, hasher) = (&mut self.bytes, HASHER);
+        let found = self.index.entry(
+            hash,
+            |&at| bytes.get(at as usize) == name,
+            |&at| hasher.hash_one(bytes.get(at as usize)),
+        );
+        match found {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(vacant) => {
+                let at = bytes.len() as u32;
+                vacant.insert(at);
+                bytes.push(name);
+                at
+            }
+        }
+    }
+
+    fn get(&self, at: usize) -> Option<&[u8]> {
+        (at < self.bytes.len()).then(|| self.bytes.get(at))
+    }
+}
+
+/// Names are hashed alike wherever they are.
+const HASHER: foldhash::fast::FixedState = foldhash::fast::FixedState::with_seed(0x6e61_6d65);
+
+/// Names of everything in all open traces, by id. Id 0 is "not recorded" and reads as the empty string.
+///
+/// Names that importers read are here at once. Those of native files, of which there can be millions, are read when the first
+/// of them is asked for: how many kernels there are is known without them.
+#[derive(Default)]
+pub struct Names {
+    /// By id, from 1.
+    known: Strings,
+    files: Vec<Arc<Stored>>,
+    read: OnceLock<ReadNames>,
+    folded: Folded,
+}
+
+/// What [`Names::fold_numbers`] has made of names; empty where it was not called or found nothing.
+#[derive(Default)]
+struct Folded {
+    /// Names that have another text, by id.
+    texts: HashMap<u32, Vec<u8>>,
+    /// The first id of the same text, by id.
     first: Vec<u32>,
 }
 
-impl Default for Names {
-    fn default() -> Self {
-        Names {
-            strings: vec![Box::default()],
-            index: HashTable::new(),
-            hasher: Default::default(),
-            first: Vec::new(),
-        }
-    }
+/// The names of native files.
+struct ReadNames {
+    /// Those that were not known before; ids go on behind the known ones.
+    strings: Strings,
+    /// For each file, its ids as ids of all.
+    maps: Vec<IdMap>,
 }
 
 impl Names {
@@ -46,28 +103,63 @@ impl Names {
         if name.is_empty() {
             return 0;
         }
-        let strings = &mut self.strings;
-        let hasher = &self.hasher;
-        let hash = hasher.hash_one(name);
-        let entry = self.index.entry(
-            hash,
-            |&id| *strings[id as usize] == *name,
-            |&id| hasher.hash_one(&*strings[id as usize]),
-        );
-        match entry {
-            hashbrown::hash_table::Entry::Occupied(known) => *known.get(),
-            hashbrown::hash_table::Entry::Vacant(vacant) => {
-                let id = strings.len() as u32;
-                vacant.insert(id);
-                strings.push(name.into());
-                id
-            }
+        let hash = HASHER.hash_one(name);
+        let Some(read) = self.read.get_mut() else { return self.known.intern(hash, name) + 1 };
+        match self.known.find(hash, name) {
+            Some(at) => at + 1,
+            None => read.strings.intern(hash, name) + self.known.bytes.len() as u32 + 1,
         }
+    }
+
+    /// Adds the names of a native file, to be read when they are asked for. Its number, for [`Names::ids_of`].
+    pub(super) fn add_file(&mut self, file: Arc<Stored>) -> usize {
+        debug_assert!(self.read.get().is_none(), "names were asked for before all files were open");
+        self.files.push(file);
+        self.files.len() - 1
+    }
+
+    /// The ids of all traces for the ids of file `file`.
+    pub(super) fn ids_of(&self, file: usize) -> &IdMap {
+        &self.read().maps[file]
+    }
+
+    fn read(&self) -> &ReadNames {
+        self.read.get_or_init(|| {
+            let mut strings = Strings::default();
+            let maps = self.files.iter().map(|file| self.read_file(file, &mut strings)).collect();
+            ReadNames { strings, maps }
+        })
+    }
+
+    fn read_file(&self, file: &Stored, strings: &mut Strings) -> IdMap {
+        let mut map = IdMap::default();
+        let behind = self.known.bytes.len() as u32 + 1;
+        each_name(file, &mut |id, name| {
+            let hash = HASHER.hash_one(name);
+            let shared = match self.known.find(hash, name) {
+                _ if name.is_empty() => 0,
+                Some(at) => at + 1,
+                None => strings.intern(hash, name) + behind,
+            };
+            map.insert(id, shared);
+            true
+        });
+        map
     }
 
     /// The bytes of name `id`; empty for an id that was never given out.
     pub fn get(&self, id: u32) -> &[u8] {
-        self.strings.get(id as usize).map_or(&[], |s| s)
+        // Names of all rows are asked for here; hardly anybody folds.
+        let folded = if self.folded.texts.is_empty() { None } else { self.folded.texts.get(&id) };
+        folded.map_or_else(|| self.stored(id), Vec::as_slice)
+    }
+
+    /// The bytes of name `id` as they were read.
+    fn stored(&self, id: u32) -> &[u8] {
+        let Some(at) = (id as usize).checked_sub(1) else { return &[] };
+        let known = self.known.bytes.len();
+        let name = if at < known { self.known.get(at) } else { self.read().strings.get(at - known) };
+        name.unwrap_or_default()
     }
 
     /// The name as text; see [`readable`] for bytes that are not UTF-8.
@@ -78,212 +170,88 @@ impl Names {
     /// Leaves out the numbers that make a name of every call of an operator (see [`without_numbers`]). Names that differ in
     /// nothing else have the same text from then on, and the same id where they are asked for by [`Names::first`].
     pub fn fold_numbers(&mut self) {
-        let names = self.strings.iter().enumerate();
-        let folded: Vec<(usize, Vec<u8>)> =
-            names.filter_map(|(id, name)| Some((id, without_numbers(name)?))).collect();
-        if folded.is_empty() {
+        let ids = 0..self.len() as u32;
+        self.folded.texts = ids.clone().filter_map(|id| Some((id, without_numbers(self.stored(id))?))).collect();
+        if self.folded.texts.is_empty() {
             return;
         }
-        for (id, name) in folded {
-            self.strings[id] = name.into();
-        }
-        self.index.clear();
-        let (strings, hasher) = (&self.strings, &self.hasher);
-        let ids = (0..).zip(strings).map(|(id, name)| {
-            if name.is_empty() {
-                return 0;
-            }
-            let same = |&other: &u32| strings[other as usize] == *name;
-            let hash = |&other: &u32| hasher.hash_one(&*strings[other as usize]);
-            *self.index.entry(hasher.hash_one(&**name), same, hash).or_insert(id).get()
-        });
-        self.first = ids.collect();
+        let first = {
+            let mut of_texts: HashMap<&[u8], u32> = HashMap::new();
+            ids.map(|id| *of_texts.entry(self.get(id)).or_insert(id)).collect()
+        };
+        self.folded.first = first;
     }
 
     /// The first id of the text that `id` has.
     pub fn first(&self, id: u32) -> u32 {
-        self.first.get(id as usize).copied().unwrap_or(id)
+        self.folded.first.get(id as usize).copied().unwrap_or(id)
     }
 
     /// One more than the largest id.
     pub fn len(&self) -> usize {
-        self.strings.len()
+        1 + self.known.bytes.len() + self.read().strings.bytes.len()
     }
 
     /// Whether no name was interned.
     pub fn is_empty(&self) -> bool {
-        self.strings.len() == 1
+        self.len() == 1
     }
 }
 
-/// Launch shapes by id; equal shapes share one. The `id` field of a stored row is its own id.
-///
-/// Grids that follow the data make millions of shapes, of which everything but the grid repeats. So a shape is kept as
-/// its grid and the number of the rest.
-#[derive(Default)]
-pub struct Shapes {
-    grids: Vec<Grid>,
-    /// Hash and id: hashing millions again whenever the table grows is slow.
-    index: HashTable<(u32, u32)>,
-    rests: Vec<ShapeRow>,
-    rest_index: HashTable<u32>,
-    hasher: foldhash::fast::FixedState,
+/// Calls `each` with the id and bytes of every name of a file, until it returns false.
+fn each_name(file: &Stored, each: &mut dyn FnMut(u32, &[u8]) -> bool) {
+    file.definitions(&tables::STRING, &["id", "bytes"], &mut |_, rows, decoded| {
+        let column = |name| decoded.column(name).ok().map(Column::as_materialized_series);
+        let (Some(ids), Some(names)) = (column("id"), column("bytes")) else { return true };
+        let (Ok(ids), Ok(names)) = (ids.u32(), names.binary()) else { return true };
+        let named = ids.iter().zip(names.iter()).skip(rows.start).take(rows.len());
+        named.into_iter().all(|(id, name)| match id {
+            Some(id) => each(id, name.unwrap_or_default()),
+            None => true,
+        })
+    });
 }
 
-/// One shape: the number of the rest, and the grid in blocks; [`ELSEWHERE`] where the rest says it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Grid {
-    rest: u32,
-    blocks: [u32; 3],
-}
-
-/// A side of a grid that is null or does not fit into 32 bits: the rest has it as it is.
-const ELSEWHERE: u32 = u32::MAX;
-
-/// The bits of a shortened hash spread over the 64 that a table looks at.
-fn spread(hash: u32) -> u64 {
-    u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
-/// What makes two rests the same: everything but the id.
-fn key(row: &ShapeRow) -> [Option<i64>; 17] {
-    [
-        Some(i64::from(row.name_id)),
-        row.grid_x,
-        row.grid_y,
-        row.grid_z,
-        row.block_x,
-        row.block_y,
-        row.block_z,
-        row.cluster_x,
-        row.cluster_y,
-        row.cluster_z,
-        row.registers,
-        row.static_smem_bytes,
-        row.dynamic_smem_bytes,
-        row.local_mem_per_thread_bytes,
-        row.local_mem_total_bytes,
-        row.demangled_id.map(i64::from),
-        row.base_id.map(i64::from),
-    ]
-}
-
-/// Takes a side of a grid out of a row, if it fits.
-fn taken(side: &mut Option<i64>) -> u32 {
-    let fits = side.and_then(|blocks| u32::try_from(blocks).ok()).filter(|blocks| *blocks != ELSEWHERE);
-    match fits {
-        Some(blocks) => {
-            *side = None;
-            blocks
-        }
-        None => ELSEWHERE,
-    }
-}
-
-impl Shapes {
-    /// The id of the shape, new or known; the row's own `id` is ignored.
-    pub fn intern(&mut self, mut row: ShapeRow) -> u32 {
-        let blocks = [taken(&mut row.grid_x), taken(&mut row.grid_y), taken(&mut row.grid_z)];
-        let grid = Grid { rest: self.rest(row), blocks };
-        let grids = &mut self.grids;
-        let hash = self.hasher.hash_one(grid) as u32;
-        let found = self.index.entry(
-            spread(hash),
-            |&(other, id)| other == hash && grids[id as usize] == grid,
-            |&(hash, _)| spread(hash),
-        );
-        let new = || {
-            grids.push(grid);
-            (hash, grids.len() as u32 - 1)
-        };
-        found.or_insert_with(new).get().1
-    }
-
-    fn rest(&mut self, row: ShapeRow) -> u32 {
-        let wanted = key(&row);
-        let (rests, hasher) = (&mut self.rests, &self.hasher);
-        let found = self.rest_index.entry(
-            hasher.hash_one(wanted),
-            |&rest| key(&rests[rest as usize]) == wanted,
-            |&rest| hasher.hash_one(key(&rests[rest as usize])),
-        );
-        let new = || {
-            rests.push(ShapeRow { id: 0, ..row });
-            rests.len() as u32 - 1
-        };
-        *found.or_insert_with(new).get()
-    }
-
-    /// The shape with this id.
-    pub fn get(&self, id: u32) -> Option<ShapeRow> {
-        let grid = self.grids.get(id as usize)?;
-        let mut row = ShapeRow { id, ..self.rests[grid.rest as usize].clone() };
-        for (side, blocks) in [&mut row.grid_x, &mut row.grid_y, &mut row.grid_z].into_iter().zip(grid.blocks) {
-            if blocks != ELSEWHERE {
-                *side = Some(i64::from(blocks));
+/// The names of a file with these ids. Names that are behind the last of them are not read.
+pub(super) fn some_names(file: &Stored, wanted: &BTreeSet<u32>) -> BTreeMap<u32, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    if !wanted.is_empty() {
+        each_name(file, &mut |id, name| {
+            if wanted.contains(&id) {
+                found.entry(id).or_insert_with(|| name.to_vec());
             }
+            found.len() < wanted.len()
+        });
+    }
+    found
+}
+
+/// Ids of a file, as ids shared by all files.
+#[derive(Default)]
+pub(super) struct IdMap(Vec<u32>);
+
+/// Ids are dense, so the map is a vector; a damaged or hostile file may say otherwise, and must not make us allocate
+/// gigabytes. Names are capped at 16 MiB by the writer, which is far fewer than this.
+const MOST_IDS: u32 = 1 << 26;
+
+impl IdMap {
+    pub(super) fn insert(&mut self, id: u32, shared: u32) {
+        if id < MOST_IDS {
+            if id as usize >= self.0.len() {
+                self.0.resize(id as usize + 1, 0);
+            }
+            self.0[id as usize] = shared;
         }
-        Some(row)
     }
 
-    /// The shape with this id but for its grid: what names the kernel, without a copy.
-    pub fn without_grid(&self, id: u32) -> Option<&ShapeRow> {
-        self.grids.get(id as usize).map(|grid| &self.rests[grid.rest as usize])
-    }
-
-    /// How many there are; ids are below this.
-    pub fn len(&self) -> usize {
-        self.grids.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.grids.is_empty()
-    }
-
-    /// All shapes, by id.
-    pub fn all(&self) -> impl Iterator<Item = ShapeRow> {
-        (0..self.len() as u32).filter_map(|id| self.get(id))
-    }
-
-    /// For every shape, by id, the number of what it has beside its grid. Shapes with one number are of one kernel.
-    pub fn rests(&self) -> impl Iterator<Item = u32> {
-        self.grids.iter().map(|grid| grid.rest)
+    pub(super) fn get(&self, id: u32) -> u32 {
+        self.0.get(id as usize).copied().unwrap_or(0)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn shapes_come_back_as_they_were_whatever_their_grids() {
-        let mut shapes = Shapes::default();
-        let sides = [None, Some(0), Some(7), Some(i64::from(u32::MAX) - 1), Some(i64::from(u32::MAX)), Some(-1)];
-        let mut rows = Vec::new();
-        for name_id in 1..3 {
-            for x in sides {
-                for z in [None, Some(1), Some(i64::MAX)] {
-                    rows.push(ShapeRow {
-                        name_id,
-                        grid_x: x,
-                        grid_z: z,
-                        registers: Some(32),
-                        ..ShapeRow::default()
-                    });
-                }
-            }
-        }
-        let ids: Vec<u32> = rows.iter().map(|row| shapes.intern(row.clone())).collect();
-        assert_eq!(ids, (0..rows.len() as u32).collect::<Vec<_>>(), "all are different");
-        for (id, row) in (0..).zip(&rows) {
-            assert_eq!(shapes.intern(row.clone()), id);
-            assert_eq!(shapes.get(id), Some(ShapeRow { id, ..row.clone() }));
-            assert_eq!(shapes.without_grid(id).map(|row| row.name_id), Some(row.name_id));
-        }
-        assert_eq!((shapes.len(), shapes.all().count()), (rows.len(), rows.len()));
-        assert_eq!(shapes.get(rows.len() as u32), None);
-    }
 
     #[test]
     fn names_that_are_not_utf8_stay_apart() {

@@ -6,7 +6,6 @@
 
 use super::batch::{self, Batch};
 use super::frames::{Frames, Part};
-use super::names::{Names, Shapes};
 use super::select::Filter;
 use crate::error::{Error, Result};
 use rayon::prelude::*;
@@ -19,7 +18,7 @@ use trace_format::tables;
 
 /// Rows of one table of one process, with all columns that the registry gives the table, in its order.
 ///
-/// Ids are those of [`Frames::names`] and [`Frames::shapes`]. Times have the process's offset added: Unix
+/// Ids are those of [`Frames::names`] and [`Frames::shape`]. Times have the process's offset added: Unix
 /// nanoseconds, or relative ones where the trace has no epoch.
 #[derive(Debug)]
 pub struct Piece {
@@ -124,7 +123,7 @@ impl Frames {
             }
         }
         parts.sort_by_key(|(bound, _)| *bound);
-        let mut merge = Merge { names: &self.names, shapes: &self.shapes, pieces: Vec::new(), held: Vec::new() };
+        let mut merge = Merge { frames: self, pieces: Vec::new(), held: Vec::new() };
         let mut with_timeless: Vec<&Part> = Vec::new();
         let at_once = rayon::current_num_threads().max(1) * 2;
         let mut at = 0;
@@ -265,8 +264,7 @@ fn registry_columns(table: &'static TableSpec, batch: &Batch) -> polars::prelude
 
 /// Rows that have been decoded and may not leave yet.
 struct Merge<'a> {
-    names: &'a Names,
-    shapes: &'a Shapes,
+    frames: &'a Frames,
     pieces: Vec<Arc<Piece>>,
     held: Vec<Entry>,
 }
@@ -336,10 +334,11 @@ impl Merge<'_> {
     fn cell_order(&self, unit: Unit, (x, i): (&Column, usize), (y, j): (&Column, usize)) -> Ordering {
         match (&x.values, &y.values) {
             (Values::U32(a), Values::U32(b)) if unit == Unit::Name => {
-                (!x.is_null(i), self.names.get(a[i])).cmp(&(!y.is_null(j), self.names.get(b[j])))
+                let name = |id: u32| self.frames.names.get(id);
+                (!x.is_null(i), name(a[i])).cmp(&(!y.is_null(j), name(b[j])))
             }
             (Values::U32(a), Values::U32(b)) if unit == Unit::Shape => {
-                let name = |id: u32| self.shapes.without_grid(id).map(|shape| self.names.get(shape.name_id));
+                let name = |id: u32| self.frames.kernel(id).map(|kernel| self.frames.names.get(kernel.name_id));
                 // Shapes of one name are numbered in the order of the files.
                 name(a[i]).cmp(&name(b[j])).then(a[i].cmp(&b[j]))
             }

@@ -7,6 +7,7 @@ pub use in_range::Spans;
 
 use super::batch::Batch;
 use super::frames::Frames;
+use super::stored_shapes::Kernel;
 use crate::cupti::strip_version;
 use crate::error::Result;
 use in_range::InRange;
@@ -108,7 +109,7 @@ impl Filter {
         Filter::default()
     }
 
-    /// Resolves `selection`; `kernel_text` gives the name of a shape as it is printed.
+    /// Resolves `selection`; `kernel_text` gives the name of a kernel as it is printed.
     ///
     /// A filter on kernels, devices or streams keeps those API calls that launched the work it selects: a call has
     /// no device of its own. A range keeps the calls made inside it, on its thread for push/pop ranges, and the
@@ -116,7 +117,11 @@ impl Filter {
     ///
     /// # Errors
     /// Whatever reading the traces meets.
-    pub fn resolve(selection: Selection, frames: &Frames, kernel_text: impl Fn(u32) -> String) -> Result<Filter> {
+    pub fn resolve(
+        selection: Selection,
+        frames: &Frames,
+        kernel_text: impl Fn(Kernel) -> String,
+    ) -> Result<Filter> {
         let mut filter = Filter::default();
         if !selection.pids.is_empty() || !selection.ranks.is_empty() {
             filter.process = frames
@@ -136,8 +141,9 @@ impl Filter {
             filter.api = names.map(|id| pattern.is_match(strip_version(&frames.names.text(id)))).collect();
         }
         if let Some(pattern) = selection.kernel_pattern() {
-            let shapes = 0..frames.shapes.len() as u32;
-            filter.shape = shapes.map(|id| pattern.is_match(&kernel_text(id))).collect();
+            let kernels: Vec<bool> =
+                frames.kernels().iter().map(|kernel| pattern.is_match(&kernel_text(*kernel))).collect();
+            filter.shape = shapes_of(frames, &kernels);
         }
         if let Some(name) = &selection.range {
             filter.in_range = Some(Arc::new(InRange::find(frames, name)?));
@@ -405,19 +411,20 @@ fn top_kernels(
     frames: &Frames,
     filter: &Filter,
     most: usize,
-    kernel_text: impl Fn(u32) -> String,
+    kernel_text: impl Fn(Kernel) -> String,
 ) -> Result<Vec<bool>> {
-    let shapes = frames.shapes.len();
+    let (numbers, kernels) = (frames.kernel_numbers(), frames.kernels());
     let totals = frames.fold(
         &tables::KERNEL,
         &["shape_id", "duration_ns"],
         filter,
-        || vec![0u128; shapes],
+        || vec![0u128; kernels.len()],
         |totals: &mut Vec<u128>, batch| {
             let (shape, duration) = (batch.u32("shape_id"), batch.i64("duration_ns"));
             batch.for_each_row(|i| {
                 if let (Some(id), Some(ns)) = (shape.get(i), duration.get(i))
-                    && let Some(total) = totals.get_mut(id as usize)
+                    && let Some(&kernel) = numbers.get(id as usize)
+                    && let Some(total) = totals.get_mut(kernel as usize)
                 {
                     *total += ns.unsigned_abs() as u128;
                 }
@@ -425,7 +432,7 @@ fn top_kernels(
         },
         |a, b| a.iter_mut().zip(b).for_each(|(a, b)| *a += b),
     )?;
-    let names: Vec<String> = (0..shapes as u32).map(kernel_text).collect();
+    let names: Vec<String> = kernels.iter().map(|kernel| kernel_text(*kernel)).collect();
     let mut by_name: BTreeMap<&str, u128> = BTreeMap::new();
     for (name, total) in names.iter().zip(totals) {
         *by_name.entry(name).or_default() += total;
@@ -434,5 +441,11 @@ fn top_kernels(
         by_name.into_iter().map(|(name, total)| (std::cmp::Reverse(total), name)).collect();
     ranked.sort_unstable();
     let chosen: HashSet<&str> = ranked.into_iter().take(most).map(|(_, name)| name).collect();
-    Ok(names.iter().map(|name| chosen.contains(name.as_str())).collect())
+    let kernels: Vec<bool> = names.iter().map(|name| chosen.contains(name.as_str())).collect();
+    Ok(shapes_of(frames, &kernels))
+}
+
+/// Which shapes are of kernels that are marked.
+fn shapes_of(frames: &Frames, kernels: &[bool]) -> Vec<bool> {
+    frames.kernel_numbers().into_iter().map(|kernel| kernels[kernel as usize]).collect()
 }

@@ -12,6 +12,9 @@ const BATCH_ROWS: usize = 65_536;
 /// How much of each record a reader is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
+    /// How many rows there are and when, of activities; everything of other tables. A reader for which more costs nothing
+    /// gives more.
+    Counts,
     /// Times, names, device, context, stream and what tells kinds of records apart: enough for any summary.
     /// A reader may leave out launch shapes (except the name), correlation, results and the like.
     Totals,
@@ -35,6 +38,11 @@ impl Need {
     /// Everything.
     pub fn all() -> Self {
         Need { tables: tables::ALL.to_vec(), detail: Detail::Full, operators: true }
+    }
+
+    /// Numbers of rows and times of all tables.
+    pub fn counts() -> Self {
+        Need { detail: Detail::Counts, ..Need::all() }
     }
 
     /// Times, names and places of some tables.

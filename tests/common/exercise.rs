@@ -143,7 +143,7 @@ fn filters(frames: &Frames, labels: &Labels) -> Vec<Filter> {
         Selection { range: Some("step".into()), from_ns: Some(i64::MIN), ..Selection::default() },
         Selection { devices: vec![0], streams: vec![7, 0], to_ns: Some(i64::MAX), ..Selection::default() },
     ];
-    let resolve = |selection| Filter::resolve(selection, frames, |shape| labels.kernel(shape).to_owned());
+    let resolve = |selection| Filter::resolve(selection, frames, |kernel| labels.name_of(kernel).to_owned());
     let mut filters = vec![Filter::everything()];
     filters.extend(selections.into_iter().filter_map(|selection| resolve(selection).ok()));
     filters

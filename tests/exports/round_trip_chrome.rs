@@ -361,7 +361,7 @@ fn everything(pid: u32, rank: u32) -> Vec<u8> {
 fn kernel_names(path: &Path) -> Vec<Vec<u8>> {
     let frames = Frames::open(&[path.to_owned()], &Need::all()).unwrap_or_else(|e| panic!("{e}"));
     let mut names: Vec<Vec<u8>> =
-        frames.shapes.all().map(|shape| frames.names.get(shape.name_id).to_vec()).collect();
+        frames.kernels().iter().map(|kernel| frames.names.get(kernel.name_id).to_vec()).collect();
     names.sort();
     names.dedup();
     names

@@ -61,7 +61,7 @@ impl Reading<'_> {
     }
 
     fn shape(&self, id: u32) -> String {
-        let Some(s) = self.frames.shapes.get(id) else { return "-".to_owned() };
+        let Some(s) = self.frames.shape(id) else { return "-".to_owned() };
         let kept = self.kept(&tables::SHAPE);
         let name = |name: &str, id: Option<u32>| match kept.contains(&name) {
             true => self.frames.names.text(id.unwrap_or(0)).into_owned(),

@@ -162,7 +162,7 @@ fn a_filter_chooses_what_is_drawn() {
     let frames = open(&[folder.file("t.gpuprof", &native(&story))]);
     let labels = Labels::new(&frames, Demangling::On);
     let selection = Selection { devices: vec![1], ..Selection::default() };
-    let filter = Filter::resolve(selection, &frames, |shape| labels.kernel(shape).to_owned()).unwrap();
+    let filter = Filter::resolve(selection, &frames, |kernel| labels.name_of(kernel).to_owned()).unwrap();
     let drawn =
         draw_with(&frames, &filter, Format::Text, &Options { width: Some(80), ..Options::default() }).unwrap();
     let drawn = String::from_utf8(drawn).unwrap();

@@ -7,6 +7,7 @@ mod common;
 mod sim;
 
 mod damaged;
+mod definitions;
 mod format_polars;
 mod functions;
 mod host_calls;

@@ -155,7 +155,7 @@ impl Found {
                     continue;
                 }
                 "kernel" => {
-                    let shape = frames.shapes.get(row.shape).expect("a shape");
+                    let shape = frames.shape(row.shape).expect("a shape");
                     let key = name(shape.demangled_id.unwrap_or(shape.name_id));
                     self.kernels.entry(key).or_default().add(duration, 0);
                     if let Some(base) = shape.base_id {

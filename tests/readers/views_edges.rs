@@ -125,7 +125,7 @@ fn table(paths: &[PathBuf], view: &str, selection: Selection) -> Vec<BTreeMap<St
     }
     let frames = Frames::open(paths, &need).expect("a recording");
     let labels = Labels::new(&frames, Demangling::On);
-    let filter = Filter::resolve(selection, &frames, |shape| labels.kernel(shape).to_owned()).expect("a filter");
+    let filter = Filter::resolve(selection, &frames, |kernel| labels.name_of(kernel).to_owned()).expect("a filter");
     let context = Context { frames: &frames, labels: &labels, filter: &filter, arguments };
     let table = view.table(&context).expect("a table");
     let mut out = Vec::new();

@@ -3,9 +3,9 @@
 use super::json;
 use super::own::Own;
 use crate::analysis::labels::Labels;
+use crate::trace::slots::Slots;
 use hashbrown::HashMap;
 use std::io::Write as _;
-use std::sync::OnceLock;
 use trace_format::tables::ShapeRow;
 
 /// Launch shapes up to which prepared text is kept. More of them repeat too seldom to be worth their memory.
@@ -17,23 +17,19 @@ const EXTERNAL_IDS: u64 = 1_000_000;
 /// What CUPTI calls the ids that PyTorch pushes for its operators.
 const PYTORCH_OPERATOR: u32 = 3;
 
-type Slots = Vec<OnceLock<Box<[u8]>>>;
+type Texts = Slots<Box<[u8]>>;
 
 /// Prepared text, and what events need to know about the rest of the trace.
 pub struct Prepared<'a> {
     labels: &'a Labels<'a>,
-    shapes: Slots,
-    texts: Slots,
-    calls: Slots,
-    call_names: Slots,
+    shapes: Texts,
+    texts: Texts,
+    calls: Texts,
+    call_names: Texts,
     /// Streaming multiprocessors, if all devices have the same number.
     pub multiprocessors: Option<i64>,
     /// Operators' ids by process and correlation id.
     pub external_ids: HashMap<(u32, u64), u64>,
-}
-
-fn slots(count: usize) -> Slots {
-    (0..count).map(|_| OnceLock::new()).collect()
 }
 
 /// Whether a trace has few enough external ids for events to name them.
@@ -50,25 +46,28 @@ impl<'a> Prepared<'a> {
     /// Nothing prepared yet.
     pub fn new(labels: &'a Labels<'a>) -> Self {
         let names = labels.frames().names.len();
-        let shapes = labels.frames().shapes.len();
+        let shapes = labels.frames().shape_count();
         Prepared {
             labels,
-            shapes: slots(if shapes <= SHAPES { shapes } else { 0 }),
-            texts: slots(names),
-            calls: slots(names),
-            call_names: slots(names),
+            shapes: Slots::new(if shapes <= SHAPES { shapes } else { 0 }),
+            texts: Slots::new(names),
+            calls: Slots::new(names),
+            call_names: Slots::new(names),
             multiprocessors: None,
             external_ids: HashMap::new(),
         }
     }
 
-    fn copy(out: &mut Vec<u8>, slots: &Slots, at: u32, make: impl Fn(&mut Vec<u8>)) {
-        let Some(slot) = slots.get(at as usize) else { return make(out) };
-        out.extend_from_slice(slot.get_or_init(|| {
+    fn copy(out: &mut Vec<u8>, slots: &Texts, at: u32, make: impl Fn(&mut Vec<u8>)) {
+        let prepared = slots.get_or_init(at, || {
             let mut text = Vec::new();
             make(&mut text);
             text.into()
-        }));
+        });
+        match prepared {
+            Some(text) => out.extend_from_slice(text),
+            None => make(out),
+        }
     }
 
     /// Name and launch size of a kernel, and the beginning of its arguments.
@@ -136,8 +135,8 @@ impl<'a> Prepared<'a> {
             name_beside(&mut text, self.labels.api(name), self.labels.frames().names.get(name));
             text.into()
         };
-        match self.call_names.get(name as usize) {
-            Some(slot) => own.prepared(slot.get_or_init(make)),
+        match self.call_names.get_or_init(name, make) {
+            Some(text) => own.prepared(text),
             None => own.prepared(&make()),
         }
     }

@@ -67,7 +67,7 @@ impl<'a, 'n> Writer<'a, 'n> {
     ) -> Result<Self> {
         let mut prepared = Prepared::new(context.labels);
         prepared.external_ids = external_ids(context)?;
-        let shapes = vec![false; context.frames.shapes.len()];
+        let shapes = vec![false; context.frames.shape_count()];
         let who = Who::new(naming);
         Ok(Writer {
             context,
@@ -224,7 +224,7 @@ impl<'a, 'n> Writer<'a, 'n> {
             let Some(id) = columns.shape_id.get(slot.row as usize) else { continue };
             if let Some(written) = self.shapes.get_mut(id as usize)
                 && !std::mem::replace(written, true)
-                && let Some(shape) = self.context.frames.shapes.get(id)
+                && let Some(shape) = self.context.frames.shape(id)
             {
                 new.push(shape.clone());
             }

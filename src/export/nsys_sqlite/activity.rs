@@ -18,7 +18,7 @@ type KernelNames = (Option<i64>, i64, i64);
 
 fn kernel_names(writer: &mut Writer, shape: u32) -> Result<KernelNames> {
     let labels = writer.context.labels;
-    let mangled = labels.shape(shape).map(|shape| shape.name_id);
+    let mangled = labels.frames().kernel(shape).map(|kernel| kernel.name_id);
     Ok((
         writer.strings.name_if_any(mangled)?,
         writer.strings.text(labels.kernel_as_stored(shape))?,
@@ -59,7 +59,7 @@ fn kernels(writer: &mut Writer) -> Result<()> {
             "clusterZ",
         ],
     );
-    let mut names: Vec<Option<KernelNames>> = vec![None; writer.context.frames.shapes.len()];
+    let mut names: Vec<Option<KernelNames>> = vec![None; writer.context.frames.shape_count()];
     writer.each(|writer, process, kernel: KernelRow| {
         let slot = kernel.shape_id as usize;
         let (mangled, demangled, base) = match names.get(slot).copied().flatten() {

@@ -190,9 +190,9 @@ fn whole(cell: &Cell) -> Option<i64> {
     }
 }
 
-/// One number of each launch shape, looked up once.
+/// One number of launch shapes, that of the last one kept: neighbours often share theirs.
 #[derive(Default)]
-struct OfShapes(Vec<Option<i64>>);
+struct OfShapes(Option<(u32, Option<i64>)>);
 
 impl OfShapes {
     fn take(
@@ -205,14 +205,14 @@ impl OfShapes {
     ) {
         let column = &piece.rows.columns[column];
         let Values::U32(shapes) = &column.values else { return into.extend_same(None, rows.len()) };
-        let known = context.frames.shapes.len();
-        if self.0.len() < known {
-            let new = self.0.len() as u32..known as u32;
-            self.0.extend(new.map(|shape| whole(&flat::shape_cell(context, shape, field))));
-        }
         for row in rows {
-            let shape = if column.is_null(row) { usize::MAX } else { shapes[row] as usize };
-            into.push(self.0.get(shape).copied().flatten());
+            let shape = if column.is_null(row) { u32::MAX } else { shapes[row] };
+            let value = match self.0 {
+                Some((last, value)) if last == shape => value,
+                _ => whole(&flat::shape_cell(context, shape, field)),
+            };
+            self.0 = Some((shape, value));
+            into.push(value);
         }
     }
 }

@@ -128,7 +128,7 @@ impl Events<'_> {
     }
 
     fn launch_arguments(&self, out: &mut Vec<u8>, shape: u32) {
-        let Some(row) = self.context.frames.shapes.get(shape) else { return };
+        let Some(row) = self.context.frames.shape(shape) else { return };
         let triples = [
             ("grid", [row.grid_x, row.grid_y, row.grid_z]),
             ("block", [row.block_x, row.block_y, row.block_z]),

@@ -117,7 +117,7 @@ impl<'a> Names<'a> {
         match rows.table.name {
             "kernel" => {
                 let shape = columns.shape_id.get(i).unwrap_or(0);
-                match labels.shape(shape) {
+                match labels.frames().kernel(shape) {
                     Some(row) if row.name_id != 0 => {
                         self.number(Source::Kernel, row.name_id, || labels.kernel(shape))
                     }

@@ -71,7 +71,7 @@ impl Stages {
             });
         }
         if is_kernel && self.shapes.insert(shape) {
-            let mangled = labels.shape(shape).map_or("", |row| labels.text(row.name_id));
+            let mangled = labels.frames().kernel(shape).map_or("", |kernel| labels.text(kernel.name_id));
             wire::message(out, interned::COMPUTE_KERNEL, |out| {
                 wire::unsigned(out, 1, kernel_iid(shape));
                 wire::string(out, 2, mangled);
@@ -104,7 +104,7 @@ pub fn write(
             if piece.table() == &tables::KERNEL {
                 let shape = columns.shape_id.get(i).unwrap_or(0);
                 wire::unsigned(out, stage::KERNEL, kernel_iid(shape));
-                if let Some(row) = events.context.frames.shapes.get(shape) {
+                if let Some(row) = events.context.frames.shape(shape) {
                     wire::message(out, stage::LAUNCH, |out| launch(out, &row));
                 }
             }

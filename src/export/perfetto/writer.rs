@@ -92,7 +92,7 @@ impl<'a, 'n> Writer<'a, 'n> {
             // Tracks of several traces in one file must not have the same ids.
             tracks: Tracks::new(naming, sequence << 24, prefix.clone()),
             items: Items::new(extras.counters),
-            shapes: room_for_shapes(context.frames.shapes.len()),
+            shapes: room_for_shapes(context.frames.shape_count()),
             prefix,
             first_sample_ns: cpu_slices::first_ns(context.frames, context.filter)?,
             shift_ns: None,

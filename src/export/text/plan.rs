@@ -6,10 +6,14 @@ use crate::export::Context;
 use crate::export::flat::{self, Cell, Layout, ShapeField, Source, Span};
 use crate::render::digits::{signed, unsigned};
 use crate::trace::ordered::Piece;
+use crate::trace::slots::Slots;
 use hashbrown::HashMap;
 use trace_format::columns::Values;
 use trace_format::schema::{ColumnType, TableSpec};
 use trace_format::tables;
+
+/// Shapes up to which their text is kept. Of more, few come again, and all of them would take memory to the end.
+const MOST_SHAPES: usize = 100_000;
 
 /// One step of writing a row of one table.
 enum Step {
@@ -23,12 +27,13 @@ enum Step {
     OfProcess(Vec<Vec<u8>>),
     /// What depends on the process and the number in this column.
     OfPlace(usize, HashMap<(u32, u32), Vec<u8>>),
-    /// What depends on the id in this column alone, by id.
-    OfId(usize, Vec<Vec<u8>>),
+    /// The name of the kernel or call whose id is in this column, made for each that is met.
+    OfId(usize, Slots<Box<[u8]>>),
     /// Anything else.
     Value(Source),
-    /// Consecutive fields of the shape that this column refers to, as formatted before for each shape.
-    Shape(usize, Vec<Vec<u8>>),
+    /// Consecutive fields of the shape that this column refers to, formatted once for each shape that is met. Slots are
+    /// none where there are so many shapes that few of them come again.
+    Shape(usize, Vec<ShapeField>, Option<Slots<Box<[u8]>>>),
 }
 
 /// The steps for every table of a layout.
@@ -76,7 +81,8 @@ impl<'a, F: Format> Plan<'a, F> {
                         fields.push(*field);
                         at += 1;
                     }
-                    Step::Shape(column, self.shapes(context, begun, &fields))
+                    let count = context.frames.shape_count();
+                    Step::Shape(column, fields, (count <= MOST_SHAPES).then(|| Slots::new(count)))
                 }
                 Source::Cell(column) if !matches!(table.columns[column].ty, ColumnType::Bytes) => {
                     at += 1;
@@ -116,15 +122,11 @@ impl<'a, F: Format> Plan<'a, F> {
                 Step::OfProcess((0..frames.processes.len() as u32).map(of).collect())
             }
             Source::Label if table == &tables::KERNEL => {
-                let shapes = 0..frames.shapes.len() as u32;
-                let column = table.column_index("shape_id").unwrap_or(0);
-                Step::OfId(column, shapes.map(|shape| text(labels.kernel(shape))).collect())
+                Step::OfId(table.column_index("shape_id").unwrap_or(0), Slots::new(frames.kernels().len()))
             }
             // Names of calls are few; those of ranges need not be.
             Source::Label if table == &tables::API => {
-                let names = 0..frames.names.len() as u32;
-                let column = table.column_index("name_id").unwrap_or(0);
-                Step::OfId(column, names.map(|name| text(labels.api(name))).collect())
+                Step::OfId(table.column_index("name_id").unwrap_or(0), Slots::new(frames.names.len()))
             }
             Source::DeviceName(column) => {
                 let known = frames.devices.iter().map(|(process, row)| (*process, row.device));
@@ -140,25 +142,29 @@ impl<'a, F: Format> Plan<'a, F> {
         }
     }
 
-    /// The text of some fields for every shape, and last for a shape that is not known.
-    fn shapes(&self, context: &Context, first: usize, fields: &[ShapeField]) -> Vec<Vec<u8>> {
-        let count = context.frames.shapes.len() as u32;
-        (0..=count)
-            .map(|shape| {
-                let mut text = Vec::new();
-                for (i, field) in fields.iter().enumerate() {
-                    let value = flat::shape_cell(context, shape, *field);
-                    if matches!(value, Cell::Null) && !self.format.writes_nulls() {
-                        continue;
-                    }
-                    // Where nulls are left out, what comes first differs from row to row: see `row`.
-                    let is_first = self.format.writes_nulls() && first + i == 0;
-                    self.format.begin(&mut text, is_first, self.names[first + i]);
-                    put(self.format, &mut text, &value);
-                }
-                text
-            })
-            .collect()
+    /// The text of some fields of a shape.
+    fn shape(&self, context: &Context, first: usize, fields: &[ShapeField], shape: u32, text: &mut Vec<u8>) {
+        for (i, field) in fields.iter().enumerate() {
+            let value = flat::shape_cell(context, shape, *field);
+            if matches!(value, Cell::Null) && !self.format.writes_nulls() {
+                continue;
+            }
+            // Where nulls are left out, what comes first differs from row to row: see `row`.
+            let is_first = self.format.writes_nulls() && first + i == 0;
+            self.format.begin(text, is_first, self.names[first + i]);
+            put(self.format, text, &value);
+        }
+    }
+
+    /// The name of a kernel or a call.
+    fn label(&self, context: &Context, table: &TableSpec, id: u32) -> Box<[u8]> {
+        let labels = context.labels;
+        let text = if table == &tables::KERNEL { labels.kernel(id) } else { labels.api(id) };
+        let mut out = Vec::new();
+        if !text.is_empty() {
+            self.format.text(&mut out, text);
+        }
+        out.into()
     }
 
     /// Appends row `i` of `piece`.
@@ -198,23 +204,39 @@ impl<'a, F: Format> Plan<'a, F> {
                     }
                 }
                 Step::OfProcess(texts) => {
-                    self.ready(out, first, *at, texts.get(piece.process as usize));
+                    self.ready(out, first, *at, texts.get(piece.process as usize).map(Vec::as_slice));
                 }
                 Step::OfPlace(column, texts) => {
                     let text = id_at(piece, *column, i).and_then(|id| texts.get(&(piece.process, id)));
-                    self.ready(out, first, *at, text);
+                    self.ready(out, first, *at, text.map(Vec::as_slice));
                 }
                 Step::OfId(column, texts) => {
-                    self.ready(out, first, *at, id_at(piece, *column, i).and_then(|id| texts.get(id as usize)));
+                    let id = id_at(piece, *column, i);
+                    let is_kernel = piece.table() == &tables::KERNEL;
+                    let slot = if is_kernel { id.and_then(|id| context.frames.kernel_number(id)) } else { id };
+                    let text = slot
+                        .zip(id)
+                        .and_then(|(slot, id)| texts.get_or_init(slot, || self.label(context, piece.table(), id)));
+                    self.ready(out, first, *at, text.map(|text| &**text));
                 }
-                Step::Shape(column, texts) => {
-                    let id = match &piece.rows.columns[*column].values {
-                        Values::U32(ids) => ids[i] as usize,
-                        _ => usize::MAX,
-                    };
-                    let text = texts.get(id).or(texts.last()).map_or(&[][..], Vec::as_slice);
-                    let leads = first && !self.format.writes_nulls();
-                    out.extend_from_slice(if leads { text.strip_prefix(b",").unwrap_or(text) } else { text });
+                Step::Shape(column, fields, texts) => {
+                    let id = id_at(piece, *column, i).unwrap_or(u32::MAX);
+                    let make = |text: &mut Vec<u8>| self.shape(context, *at, fields, id, text);
+                    let slot = texts.as_ref().and_then(|texts| {
+                        texts.get_or_init(id, || {
+                            let mut text = Vec::new();
+                            make(&mut text);
+                            text.into()
+                        })
+                    });
+                    let from = out.len();
+                    match slot {
+                        Some(text) => out.extend_from_slice(text),
+                        None => make(out),
+                    }
+                    if first && !self.format.writes_nulls() && out.get(from) == Some(&b',') {
+                        out.remove(from);
+                    }
                 }
                 Step::Value(source) => {
                     let value = flat::cell(context, piece, i, *source);
@@ -255,8 +277,8 @@ impl<F: Format> Plan<'_, F> {
     }
 
     /// Writes a value that is text already; none and empty are null.
-    fn ready(&self, out: &mut Vec<u8>, first: bool, at: usize, text: Option<&Vec<u8>>) {
-        let text = text.map_or(&[][..], Vec::as_slice);
+    fn ready(&self, out: &mut Vec<u8>, first: bool, at: usize, text: Option<&[u8]>) {
+        let text = text.unwrap_or_default();
         if !text.is_empty() || self.format.writes_nulls() {
             self.format.begin(out, first, self.names[at]);
             out.extend_from_slice(text);

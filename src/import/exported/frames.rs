@@ -6,7 +6,7 @@ use crate::export::flat::name_column;
 use crate::trace::batch;
 use crate::trace::guard::guarded;
 use crate::trace::parquet::{ParquetFile, Source};
-use crate::trace::sink::{ProcessInfo, Sink};
+use crate::trace::sink::{Detail, ProcessInfo, Sink};
 use hashbrown::HashMap;
 use polars::prelude::*;
 use polars_arrow::io::ipc::read::{FileReader, read_file_metadata};
@@ -14,37 +14,75 @@ use rayon::prelude::*;
 use std::fs::File;
 use std::path::Path;
 use trace_format::columns::{Batch, Column as Values_, Values};
-use trace_format::schema::{ColumnType, TableSpec, Unit};
+use trace_format::schema::{ColumnSpec, ColumnType, Role, TableSpec, Unit};
 
 /// Rows of a batch, as in a frame of the native format.
 const BATCH_ROWS: usize = 65_536;
+
+/// A table and those of its columns that are asked for.
+#[derive(Clone, Copy)]
+pub struct Wanted {
+    table: &'static TableSpec,
+    detail: Detail,
+}
+
+impl Wanted {
+    /// What `detail` asks for of `table`.
+    pub fn of(table: &'static TableSpec, detail: Detail) -> Wanted {
+        Wanted { table, detail }
+    }
+
+    /// Whether a column of the table is asked for.
+    fn takes(&self, spec: &ColumnSpec) -> bool {
+        // When, and where: work of one stream does not overlap, which is looked at.
+        let is_counted = spec.is_time() || matches!(spec.name, "duration_ns" | "device" | "context" | "stream");
+        self.detail > Detail::Counts || self.table.role != Role::Activity || is_counted
+    }
+
+    /// The columns of a launch shape that are asked for.
+    fn shape(&self) -> &'static [&'static str] {
+        match self.detail {
+            Detail::Counts => &[],
+            Detail::Totals => &shape::COLUMNS[..shape::NAMES],
+            Detail::Full => &shape::COLUMNS,
+        }
+    }
+
+    /// The columns of a file that hold what is asked for. Beside them, exports have texts for people.
+    fn columns(&self) -> Vec<&'static str> {
+        let mut columns = vec!["process"];
+        for spec in self.table.columns.iter().filter(|spec| self.takes(spec)) {
+            match spec.unit {
+                Unit::Shape => columns.extend(self.shape()),
+                Unit::Name => columns.push(name_column(spec.name)),
+                _ => columns.push(spec.name),
+            }
+        }
+        columns
+    }
+}
 
 /// Reads one table.
 ///
 /// # Errors
 /// A file that cannot be opened or decoded.
-pub fn read(
-    path: &Path,
-    table: &'static TableSpec,
-    format: &str,
-    sink: &mut Sink,
-    people: &mut People,
-) -> Result<()> {
+pub fn read(path: &Path, wanted: Wanted, format: &str, sink: &mut Sink, people: &mut People) -> Result<()> {
     let file = File::open(path).map_err(|e| Error::at(path, format_args!("cannot be opened: {e}")))?;
     let failed = |e: PolarsError| Error::at(path, format_args!("cannot be decoded: {e}")).remedy("export again");
-    people.has_table.push(table.id);
+    people.has_table.push(wanted.table.id);
     // The decoders panic on some damaged files.
     let read = guarded(|| {
-        let mut each = |frame: DataFrame| take(&frame, table, sink, people);
-        if format == "parquet" { parquet(file, &mut each) } else { arrow(file, &mut each) }
+        let mut each = |frame: DataFrame| take(&frame, wanted, sink, people);
+        let columns = wanted.columns();
+        if format == "parquet" { parquet(file, &columns, &mut each) } else { arrow(file, &columns, &mut each) }
     });
     read.unwrap_or_else(|panic| Err(polars_err!(ComputeError: "the decoder gave up: {panic}"))).map_err(failed)
 }
 
 /// Hands every row group to `each`, its columns decoded on all threads.
-fn parquet(file: File, each: &mut dyn FnMut(DataFrame) -> PolarsResult<()>) -> PolarsResult<()> {
+fn parquet(file: File, columns: &[&str], each: &mut dyn FnMut(DataFrame) -> PolarsResult<()>) -> PolarsResult<()> {
     let file = ParquetFile::open(Source::File(file))?;
-    let names: Vec<&str> = file.columns().collect();
+    let names: Vec<&str> = file.columns().filter(|name| columns.contains(name)).collect();
     for (group, rows) in file.group_rows().enumerate() {
         let columns = names.par_iter().map(|name| file.decode(group, name)).collect::<PolarsResult<_>>()?;
         each(DataFrame::new(rows, columns)?)?;
@@ -53,18 +91,24 @@ fn parquet(file: File, each: &mut dyn FnMut(DataFrame) -> PolarsResult<()>) -> P
 }
 
 /// Hands every batch of records to `each`.
-fn arrow(mut file: File, each: &mut dyn FnMut(DataFrame) -> PolarsResult<()>) -> PolarsResult<()> {
+fn arrow(
+    mut file: File,
+    columns: &[&str],
+    each: &mut dyn FnMut(DataFrame) -> PolarsResult<()>,
+) -> PolarsResult<()> {
     let metadata = read_file_metadata(&mut file)?;
-    FileReader::new(file, metadata, None, None).try_for_each(|batch| each(DataFrame::from(batch?)))
+    let places = metadata.schema.iter_names().enumerate().filter(|(_, name)| columns.contains(&name.as_str()));
+    let places = places.map(|(place, _)| place).collect();
+    FileReader::new(file, metadata, Some(places), None).try_for_each(|batch| each(DataFrame::from(batch?)))
 }
 
 /// Takes rows into the trace.
-fn take(frame: &DataFrame, table: &'static TableSpec, sink: &mut Sink, people: &mut People) -> PolarsResult<()> {
+fn take(frame: &DataFrame, wanted: Wanted, sink: &mut Sink, people: &mut People) -> PolarsResult<()> {
     for from in (0..frame.height()).step_by(BATCH_ROWS) {
         let block = frame.slice(from as i64, BATCH_ROWS.min(frame.height() - from));
         for (ordinal, rows) in by_process(&block)? {
             let process = people.process(sink, ordinal, ProcessInfo::default);
-            let batch = to_batch(table, &rows, sink)?;
+            let batch = to_batch(wanted, &rows, sink)?;
             sink.processes[process.0].batches.push(batch);
         }
     }
@@ -119,11 +163,13 @@ fn ids(cells: Vec<Option<u32>>, nullable: bool) -> Values_ {
     Values_ { values: Values::U32(cells.into_iter().map(Option::unwrap_or_default).collect()), validity }
 }
 
-fn to_batch(table: &'static TableSpec, frame: &DataFrame, sink: &mut Sink) -> PolarsResult<Batch> {
+fn to_batch(wanted: Wanted, frame: &DataFrame, sink: &mut Sink) -> PolarsResult<Batch> {
+    let table = wanted.table;
     let rows = frame.height();
     let mut columns = Vec::with_capacity(table.columns.len());
     for spec in table.columns {
         let column = match spec.unit {
+            _ if !wanted.takes(spec) => Values_::nulls(spec.ty, rows),
             Unit::Shape => ids(shapes(frame, sink), false),
             Unit::Name => ids(names(frame, name_column(spec.name), sink), spec.nullable),
             _ => {

@@ -99,7 +99,7 @@ impl<'c, 's> Converter<'c, 's> {
             details: need.wants(&tables::DETAILS) && need.detail == Detail::Full,
             tables: need.tables.clone(),
             external: need.wants(&tables::EXTERNAL),
-            full: need.detail == Detail::Full,
+            full: need.detail != Detail::Totals,
         };
         Converter {
             sink,

@@ -3,7 +3,7 @@
 use super::columns::{STATISTICS, frame, statistics, text, texts};
 use crate::analysis::labels::Labels;
 use crate::analysis::stats::{Stats, Wanted};
-use crate::analysis::totals::{Split, grouped_totals};
+use crate::analysis::totals::{Split, kernel_totals};
 use crate::demangle::{Demangling, base_name};
 use crate::error::Result;
 use crate::query::source::{Source, SourceColumn, Trace};
@@ -36,9 +36,7 @@ impl Source for KernelsByName {
     fn read(&self, trace: &Trace, _: &[&str]) -> Result<DataFrame> {
         let labels = Labels::new(&trace.frames, Demangling::On);
         let (split, wanted) = (Split::default(), Wanted { quantiles: true });
-        let same = labels.shapes_by_name();
-        let all = Filter::everything();
-        let totals = grouped_totals(&trace.frames, &tables::KERNEL, "shape_id", &same, split, wanted, &all)?;
+        let totals = kernel_totals(&trace.frames, split, wanted, &Filter::everything())?;
         // Kernels that differ in the file may read the same.
         let mut by_name: HashMap<&str, Stats> = HashMap::new();
         for group in totals.groups {

@@ -77,6 +77,5 @@ fn totals_by_name(context: &Context, with_size: bool) -> Result<totals::Totals> 
     if with_size {
         return totals::totals(frames, &tables::KERNEL, Some("shape_id"), split, QUANTILES, filter);
     }
-    let same_name = context.labels.shapes_by_name();
-    totals::grouped_totals(frames, &tables::KERNEL, "shape_id", &same_name, split, QUANTILES, filter)
+    totals::kernel_totals(frames, split, QUANTILES, filter)
 }

@@ -33,8 +33,8 @@ impl KernelName {
         match self {
             KernelName::Full => labels.kernel_as_stored(shape),
             KernelName::Base => labels.kernel_base(shape),
-            KernelName::Mangled => match labels.shape(shape) {
-                Some(row) if row.name_id != 0 => labels.text(row.name_id),
+            KernelName::Mangled => match labels.frames().kernel(shape) {
+                Some(kernel) if kernel.name_id != 0 => labels.text(kernel.name_id),
                 _ => labels.kernel_as_stored(shape),
             },
         }

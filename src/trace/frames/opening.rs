@@ -3,7 +3,7 @@
 use super::{Frames, OpenedFile, Part, Process};
 use crate::error::{Error, Result};
 use crate::import::{self, Head};
-use crate::trace::batch;
+use crate::trace::batch::{self, Batch};
 use crate::trace::inputs::{self, InputFile, Inputs};
 use crate::trace::native::NativeFile;
 use crate::trace::overruns;
@@ -11,6 +11,7 @@ use crate::trace::ring;
 use crate::trace::select::Filter;
 use crate::trace::sink::{Need, Note, Sink};
 use crate::trace::summaries::FileSummary;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use trace_format::tables::{self, DeviceRow};
 
@@ -64,7 +65,7 @@ impl Frames {
         let head = Head::read(path)?;
         if NativeFile::sniff(&head) {
             let next = self.processes.len() as u32;
-            let mut native = NativeFile::open(path, next, &mut self.names, &mut self.shapes, &mut self.notes)?;
+            let mut native = NativeFile::open(path, next, &mut self.notes)?;
             // A dump's segments are those of the ring, under another name.
             let id = native.reader().header().file_id;
             if native.run().is_some() && self.natives.iter().any(|other| other.reader().header().file_id == id) {
@@ -85,11 +86,12 @@ impl Frames {
                 origin: native.origin.clone(),
                 processes: native.process..native.process + 1,
             });
+            self.names.add_file(native.stored().clone());
             self.natives.push(native);
             return Ok(());
         }
         let importer = import::choose(&head)?;
-        let mut sink = Sink::new(&mut self.names, &mut self.shapes);
+        let mut sink = Sink::new(&mut self.names, &mut self.shapes.imported);
         importer.read(path, need, &mut sink)?;
         sink.finish();
         overruns::note(path, &mut sink);
@@ -116,37 +118,60 @@ impl Frames {
         Ok(())
     }
 
+    /// Devices are named wherever a trace is described, and all names are read where one is asked for: so those of devices
+    /// alone are looked up here.
     fn collect_devices(&mut self) -> Result<()> {
-        let mut devices = self.fold(
-            &tables::DEVICE,
-            &["device", "name_id", "compute_major", "compute_minor", "multiprocessors", "memory_bytes", "uuid"],
-            &Filter::everything(),
-            Vec::new,
-            |out: &mut Vec<(u32, DeviceRow)>, batch| {
-                let (device, name) = (batch.u32("device"), batch.u32("name_id"));
-                let (major, minor) = (batch.u32("compute_major"), batch.u32("compute_minor"));
-                let (sms, memory) = (batch.i64("multiprocessors"), batch.i64("memory_bytes"));
-                batch.for_each_row(|i| {
-                    let row = DeviceRow {
-                        device: device.get(i).unwrap_or(0),
-                        name_id: name.get(i).unwrap_or(0),
-                        compute_major: major.get(i),
-                        compute_minor: minor.get(i),
-                        multiprocessors: sms.get(i),
-                        memory_bytes: memory.get(i),
-                        uuid: batch.bytes("uuid", i),
-                        ..Default::default()
-                    };
-                    out.push((batch.process, row));
-                });
-            },
-            |a, mut b| a.append(&mut b),
-        )?;
+        let table = &tables::DEVICE;
+        let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
+        let mut devices: Vec<(u32, DeviceRow)> = Vec::new();
+        let mut stored: BTreeMap<usize, Vec<(u32, DeviceRow)>> = BTreeMap::new();
+        for part in self.parts.iter().filter(|part| part.table() == table) {
+            match part {
+                Part::Kept { .. } => {
+                    let batch = self.decode(part, &columns, &Filter::everything(), &mut Vec::new())?;
+                    devices.extend(batch.iter().flat_map(device_rows));
+                }
+                Part::Native { file, frame, .. } => {
+                    let native = &self.natives[*file];
+                    let decoded = native.decode(*frame, table, &columns, &mut Vec::new(), &|_| Ok(()));
+                    let batch = decoded.map(|(frame, rows)| Batch {
+                        process: native.process,
+                        offset_ns: 0,
+                        rows,
+                        frame,
+                        selected: None,
+                    });
+                    stored.entry(*file).or_default().extend(batch.iter().flat_map(device_rows));
+                }
+            }
+        }
+        for (file, rows) in stored {
+            let ids = self.share_some_names(file, &rows.iter().map(|(_, row)| row.name_id).collect());
+            let named = |row: DeviceRow| DeviceRow { name_id: ids.get(&row.name_id).copied().unwrap_or(0), ..row };
+            devices.extend(rows.into_iter().map(|(process, row)| (process, named(row))));
+        }
         devices.sort_by_key(|(process, row)| (*process, row.device, row.name_id));
         devices.dedup_by_key(|(process, row)| (*process, row.device));
         self.devices = devices;
         Ok(())
     }
+}
+
+fn device_rows(batch: &Batch) -> Vec<(u32, DeviceRow)> {
+    let (device, name) = (batch.u32("device"), batch.u32("name_id"));
+    let (major, minor) = (batch.u32("compute_major"), batch.u32("compute_minor"));
+    let (sms, memory) = (batch.i64("multiprocessors"), batch.i64("memory_bytes"));
+    let row = |i: usize| DeviceRow {
+        device: device.get(i).unwrap_or(0),
+        name_id: name.get(i).unwrap_or(0),
+        compute_major: major.get(i),
+        compute_minor: minor.get(i),
+        multiprocessors: sms.get(i),
+        memory_bytes: memory.get(i),
+        uuid: batch.bytes("uuid", i),
+        ..Default::default()
+    };
+    (0..batch.rows).map(|i| (batch.process, row(i))).collect()
 }
 
 /// Says where dumps lie that are not shown.

@@ -156,7 +156,10 @@ impl Frames {
                 if !filter.takes_process(native.process) {
                     return Ok(None);
                 }
-                let Some(decoded) = native.decode(*frame, table, columns, buffer) else { return Ok(None) };
+                let share_ids = |decoded: &mut DataFrame| self.share_ids(*file, table, decoded);
+                let Some(decoded) = native.decode(*frame, table, columns, buffer, &share_ids) else {
+                    return Ok(None);
+                };
                 (native.process, decoded)
             }
         };

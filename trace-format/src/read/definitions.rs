@@ -41,66 +41,62 @@ impl<S: Source> TraceReader<S> {
 
     /// As [`TraceReader::definition_batches`], one batch in memory at a time: what could not be read.
     pub fn each_definition_batch(&self, table: &'static TableSpec, each: &mut dyn FnMut(Batch)) -> Vec<Problem> {
+        self.definition_parts(
+            table,
+            &mut |frame| self.read_batch(frame, None).ok(),
+            &mut |_, rows, batch: Batch| {
+                if rows == (0..batch.rows) {
+                    each(batch);
+                } else {
+                    let mut part = Batch::empty(batch.table);
+                    part.append(&batch, rows);
+                    each(part);
+                }
+                true
+            },
+        )
+    }
+
+    /// All rows of a defining table in order, decoded as the caller likes: `read` decodes a frame, or cannot; `each` takes
+    /// the frame, those of its rows that are meant, and what `read` made of it, and returns false when it needs no more.
+    /// What could not be read and no repetition gave is returned.
+    pub fn definition_parts<T>(
+        &self,
+        table: &'static TableSpec,
+        read: &mut dyn FnMut(&FrameInfo) -> Option<T>,
+        each: &mut dyn FnMut(&FrameInfo, Range<usize>, T) -> bool,
+    ) -> Vec<Problem> {
         let of_table = |f: &&FrameInfo| f.table == table.id;
         let repeats: Vec<&FrameInfo> =
             self.frames.iter().filter(of_table).filter(|f| f.is_repeat() && !f.is_json()).collect();
-        let mut problems = Vec::new();
+        let mut parts = Parts { repeats, read, each, goes_on: true, problems: Vec::new() };
         let mut next = 0;
         for frame in self.frames.iter().filter(of_table).filter(|f| !f.is_repeat() && !f.is_json()) {
+            if !parts.goes_on {
+                return parts.problems;
+            }
             let range = frame.row_range();
             if range.start > next {
-                self.repeated(next..range.start, &repeats, frame.offset, each, &mut problems);
+                parts.repeated(next..range.start, frame.offset);
             }
-            match self.read_batch(frame, None) {
-                Ok(batch) => each(batch),
-                Err(_) => {
-                    let before = problems.len();
-                    self.repeated(range.clone(), &repeats, frame.offset, each, &mut problems);
+            match (parts.read)(frame) {
+                Some(decoded) => parts.goes_on &= (parts.each)(frame, 0..frame.rows as usize, decoded),
+                None => {
+                    let before = parts.problems.len();
+                    parts.repeated(range.clone(), frame.offset);
                     // Here the frame is known, so say where it is rather than that rows are missing.
-                    if let Some(problem) = problems.get_mut(before) {
+                    if let Some(problem) = parts.problems.get_mut(before) {
                         *problem = Problem { rows: problem.rows, ..frame_problem(frame) };
                     }
                 }
             }
             next = next.max(range.end);
         }
-        let last = repeats.iter().map(|f| f.row_range().end).max().unwrap_or(0);
-        if last > next {
-            self.repeated(next..last, &repeats, self.resume_at, each, &mut problems);
+        let last = parts.repeats.iter().map(|f| f.row_range().end).max().unwrap_or(0);
+        if last > next && parts.goes_on {
+            parts.repeated(next..last, self.resume_at);
         }
-        problems
-    }
-
-    /// Takes rows from repetitions; what none of them has becomes a problem at `offset`.
-    fn repeated(
-        &self,
-        rows: Range<u64>,
-        repeats: &[&FrameInfo],
-        offset: u64,
-        each: &mut dyn FnMut(Batch),
-        problems: &mut Vec<Problem>,
-    ) {
-        let mut next = rows.start;
-        for frame in repeats {
-            let range = frame.row_range();
-            if next >= rows.end {
-                break;
-            }
-            if !range.contains(&next) {
-                continue;
-            }
-            let Ok(batch) = self.read_batch(frame, None) else { continue };
-            let end = rows.end.min(range.end);
-            let mut part = Batch::empty(batch.table);
-            part.append(&batch, (next - range.start) as usize..(end - range.start) as usize);
-            each(part);
-            next = end;
-        }
-        if next < rows.end {
-            let (kind, lost) = (ProblemKind::Rows, Some(rows.end - next));
-            let table = repeats.first().map(|f| f.table);
-            problems.push(Problem { kind, offset, bytes: 0, table, rows: lost });
-        }
+        parts.problems
     }
 
     /// The rows of one frame, all columns or the wanted ones; the others come back null.
@@ -156,5 +152,41 @@ impl<S: Source> TraceReader<S> {
             }
         }
         (found, damaged.into_iter().map(frame_problem).collect())
+    }
+}
+
+/// Rows of a defining table on their way to the caller.
+struct Parts<'a, T> {
+    repeats: Vec<&'a FrameInfo>,
+    read: &'a mut dyn FnMut(&FrameInfo) -> Option<T>,
+    each: &'a mut dyn FnMut(&FrameInfo, Range<usize>, T) -> bool,
+    /// Whether the caller needs more.
+    goes_on: bool,
+    problems: Vec<Problem>,
+}
+
+impl<T> Parts<'_, T> {
+    /// Takes rows from repetitions; what none of them has becomes a problem at `offset`.
+    fn repeated(&mut self, rows: Range<u64>, offset: u64) {
+        let mut next = rows.start;
+        for frame in &self.repeats {
+            let range = frame.row_range();
+            if next >= rows.end || !self.goes_on {
+                break;
+            }
+            if !range.contains(&next) {
+                continue;
+            }
+            let Some(decoded) = (self.read)(frame) else { continue };
+            let end = rows.end.min(range.end);
+            self.goes_on &=
+                (self.each)(frame, (next - range.start) as usize..(end - range.start) as usize, decoded);
+            next = end;
+        }
+        if next < rows.end && self.goes_on {
+            let (kind, lost) = (ProblemKind::Rows, Some(rows.end - next));
+            let table = self.repeats.first().map(|f| f.table);
+            self.problems.push(Problem { kind, offset, bytes: 0, table, rows: lost });
+        }
     }
 }
