@@ -149,8 +149,8 @@ fn write_stream(context: &Context, destination: &mut Destination, format: &impl 
 
 /// Says how many rows have no start and are not written: `left_out` of the tables written, all of `untimed`.
 fn say_what_is_left_out(context: &Context, untimed: &[&'static TableSpec], left_out: u64) {
-    let details = untimed.contains(&&tables::DETAILS).then(|| context.frames.rows(&tables::DETAILS)).unwrap_or(0);
-    if details > 0 {
+    let details = context.frames.rows(&tables::DETAILS);
+    if details > 0 && untimed.contains(&&tables::DETAILS) {
         let what = format!("arguments that the trace gives {details} of its rows are not written (table details)");
         context.note("details-left-out", format!("{what}; --option untimed=yes writes them too"));
     }

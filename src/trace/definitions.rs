@@ -42,7 +42,7 @@ impl Frames {
             for (number, native) in self.natives().iter().enumerate() {
                 let shapes = StoredShapes::read(native.stored(), self.names.ids_of(number), &mut kernels);
                 let first = count;
-                count = count.saturating_add(shapes.len() as u32);
+                count = count.saturating_add(shapes.count() as u32);
                 files.push((first, shapes));
             }
             ReadShapes { kernels, of_rests, files, count }
@@ -155,6 +155,6 @@ impl ReadShapes {
     fn stored(&self, shape: u32) -> Option<(&StoredShapes, u32)> {
         let at = self.files.partition_point(|(first, _)| *first <= shape).checked_sub(1)?;
         let (first, shapes) = &self.files[at];
-        Some((shapes, shape - first)).filter(|(shapes, number)| (*number as usize) < shapes.len())
+        Some((shapes, shape - first)).filter(|(shapes, number)| (*number as usize) < shapes.count())
     }
 }

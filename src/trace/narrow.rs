@@ -33,13 +33,13 @@ impl Narrow {
         match most {
             _ if least < 0 => Narrow::Wide(values.into()),
             ..0xff => Narrow::Bytes(as_type!(u8)),
-            ..0xffff => Narrow::Shorts(as_type!(u16)),
-            ..0xffff_ffff => Narrow::Words(as_type!(u32)),
+            0xff..0xffff => Narrow::Shorts(as_type!(u16)),
+            0xffff..0xffff_ffff => Narrow::Words(as_type!(u32)),
             _ => Narrow::Wide(values.into()),
         }
     }
 
-    /// Number `i`; null behind the last.
+    /// Number `i`, of as many as there are.
     pub fn get(&self, i: usize) -> Option<i64> {
         match self {
             Narrow::Same(value) => *value,

@@ -140,7 +140,7 @@ impl StoredShapes {
     }
 
     /// How many there are.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.kernels.len()
     }
 

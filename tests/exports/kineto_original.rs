@@ -64,7 +64,7 @@ fn same(a: &Value, b: &Value) -> bool {
         // Kineto cuts most of its fractions to so many digits.
         (Some(a), Some(b)) => (a - b).abs() <= 1e-5 * a.abs().max(1.0),
         // Some wrote numbers as texts.
-        _ => a == b || a.as_str().is_some_and(|text| text == b.to_string()),
+        _ => a == b || a.as_str() == Some(b.to_string().as_str()),
     }
 }
 

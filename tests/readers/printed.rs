@@ -327,11 +327,11 @@ fn printed_tables_of_nsys_keep_calls_of_cuda_and_of_others_apart() {
     assert_eq!(report.sums("imported_host_call_summary"), BTreeMap::from(of_system));
     assert_eq!(report.column("imported_api_summary", "Max (ns)"), [1_100_000, 900_000]);
     assert_eq!(report.column("imported_size_summary", "Total (bytes)"), [786_000]);
-    let sizes = report.tables.iter().filter(|(name, _)| name == "imported_size_summary");
-    let of_2020 = &sizes.last().expect("sizes").1[0];
+    let mut sizes = report.tables.iter().filter(|(name, _)| name == "imported_size_summary");
+    let of_2020 = &sizes.next_back().expect("sizes").1[0];
     assert_eq!([&of_2020["Total (bytes)"], &of_2020["Count"], &of_2020["Min (bytes)"]], [1_049_088, 2, 512]);
-    let host_calls = report.tables.iter().filter(|(name, _)| name == "imported_host_call_summary");
-    assert_eq!(host_calls.last().expect("MPI's").1[0]["Name"], "MPI_Bcast");
+    let mut host_calls = report.tables.iter().filter(|(name, _)| name == "imported_host_call_summary");
+    assert_eq!(host_calls.next_back().expect("MPI's").1[0]["Name"], "MPI_Bcast");
     assert_eq!(report.codes, ["summary-only", "names-cut"]);
     // As CSV the tables have the same columns.
     let csv = "Time (%),Total Time (ns),Num Calls,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name\n\
