@@ -167,7 +167,7 @@ impl Names {
         readable(self.get(id))
     }
 
-    /// Leaves out the numbers that make a name of every call of an operator (see [`without_numbers`]). Names that differ in
+    /// Leaves out the numbers that make a name of every call of an operator (`numbered.rs`). Names that differ in
     /// nothing else have the same text from then on, and the same id where they are asked for by [`Names::first`].
     pub fn fold_numbers(&mut self) {
         let ids = 0..self.len() as u32;
