@@ -136,7 +136,7 @@ def cases(gpuprof, data):
 
 
 def budgets(by_key, data, gpuprof):
-    """Lines of the table of budgets (DESIGN.md, section 11): what, must, aim, measured, met."""
+    """Lines of the table of budgets: what, must, aim, measured, met."""
     lines = []
 
     def ratio(what, own, peer, must, aim):

@@ -2,7 +2,7 @@
 
 use clap::Parser as _;
 use gpuprof::cli::{Cli, meant_as_report, nvprof, run};
-use gpuprof::render::people;
+use gpuprof::render::terminal_text;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
             if error.is_verbatim() {
                 eprintln!("{error}");
             } else {
-                eprintln!("gpuprof: {}", people::text(&error.to_string()));
+                eprintln!("gpuprof: {}", terminal_text::text(&error.to_string()));
             }
             ExitCode::from(match error.outcome() {
                 gpuprof::error::Outcome::Nothing => 1,

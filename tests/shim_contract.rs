@@ -126,7 +126,7 @@ fn the_portable_library_loads_on_every_linux_since_glibc_2_28() {
     let elf = Elf::read(&path);
     let newest = elf.newest_glibc();
     assert!(newest <= (2, 28), "asks for glibc {}.{}", newest.0, newest.1);
-    // DESIGN §11. The quick build is larger, and not what anybody gets.
+    // The budget of the release build. The quick build is larger, and not what anybody gets.
     let most: u64 = if is_release { 4 << 20 } else { 16 << 20 };
     assert!(elf.len_bytes() <= most, "{} bytes", elf.len_bytes());
     // It does load, here and now.

@@ -6,7 +6,7 @@
 //! signal    a handler that only wakes the thread                     ┘      │
 //! client    one connection: a line in, a line out, a time limit  ◀──────────┘
 //! protocol  the lines
-//! verbs     what can be asked for, one file each; desk: what they work with
+//! verbs     what can be asked for, one file each; state: what they work with
 //! ```
 //!
 //! The thread begins with the first context, like the others (docs/decisions/013). Whatever clients do, the program does
@@ -16,12 +16,12 @@
 //! left alone then.
 
 mod client;
-mod desk;
 mod endpoint;
 mod protocol;
 mod server;
 mod signal;
 mod socket;
+mod state;
 mod verbs;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

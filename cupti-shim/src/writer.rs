@@ -11,7 +11,6 @@
 //! When the disk stalls, this thread stalls with it; blocks run out, records are dropped and counted, and the program
 //! does not notice.
 
-mod books;
 mod dumps;
 mod launches;
 mod losses;
@@ -20,6 +19,7 @@ mod pace;
 mod recorder;
 mod shared;
 mod strings;
+mod summing;
 mod totals;
 mod trace;
 mod writing;

@@ -1,6 +1,6 @@
 /* What came, by kind and by called function: for runs of floor.c with FLOOR_COUNT=1, which are not timed.
  *
- * Kinds 4 and 5 have the callback id at byte 4 of the record, in every version of CUPTI (CUPTI-FACTS 3.1). */
+ * Kinds 4 and 5 have the callback id at byte 4 of the record, in every version of CUPTI. */
 static long kinds_seen[MAX_KIND], calls_seen[DOMAINS][MAX_CBID], callbacks_seen[DOMAINS][MAX_CBID];
 static int counting, walk_ended_with;
 static int (*next_record)(uint8_t *, size_t, uint8_t **);

@@ -159,36 +159,6 @@ pub fn samples(frames: &Frames, filter: &Filter) -> Result<BTreeMap<SamplePlace,
     )
 }
 
-/// Stacks of names with their samples, as nvprof's CPU profile takes them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Weighted {
-    /// Names from the outermost to the innermost function, and how many samples were taken of them; equal ones are one.
-    /// In the order of the names.
-    pub stacks: Vec<(Vec<String>, u64)>,
-    /// Samples per second of each thread; 0 where there are none.
-    pub rate_hz: u64,
-}
-
-/// All selected samples of all threads, by the names of their functions.
-///
-/// # Errors
-/// A part of a file that cannot be read.
-pub fn weighted(labels: &Labels, filter: &Filter) -> Result<Weighted> {
-    let frames = labels.frames();
-    let (stacks, samples) = (HostStacks::read(frames)?, samples(frames, filter)?);
-    let mut sums: BTreeMap<Vec<String>, u64> = BTreeMap::new();
-    let (mut path, mut taken, mut weight_ns) = (Vec::new(), 0_u64, 0_u128);
-    for (place, sum) in samples {
-        stacks.path(place.process, place.stack, &mut path);
-        let names = path.iter().map(|frame| function_name(labels, *frame).to_owned()).collect();
-        *sums.entry(names).or_default() += sum.samples;
-        taken += sum.samples;
-        weight_ns += sum.weight_ns;
-    }
-    let rate = (u128::from(taken) * 1_000_000_000 + weight_ns / 2).checked_div(weight_ns).unwrap_or(0);
-    Ok(Weighted { stacks: sums.into_iter().collect(), rate_hz: u64::try_from(rate).unwrap_or(0) })
-}
-
 /// The name of a frame's function: native ones demangled.
 pub fn function_name<'a>(labels: &'a Labels, frame: HostFrame) -> &'a str {
     match frame {

@@ -9,8 +9,8 @@ use crate::analysis::partial;
 use crate::error::{Error, Result};
 use crate::import;
 use crate::render::document::Document;
-use crate::render::people::People;
 use crate::render::table::{Cell, Format, Heading, Table};
+use crate::render::terminal_text::TerminalText;
 use crate::trace::frames::Frames;
 use crate::trace::sink::Need;
 use crate::trace::summaries::FileSummary;
@@ -53,8 +53,9 @@ pub fn run(args: &Args) -> Result<()> {
         false => Paths::new(&args.paths)?,
     };
     let frames = Frames::open(&paths, &Need::counts())?;
-    let people = if args.format == Format::Table { People::of_stdout(args.wide) } else { People::default() };
-    let document = Document { cut: people.width.is_some(), ..describe(&frames)? };
+    let terminal =
+        if args.format == Format::Table { TerminalText::of_stdout(args.wide) } else { TerminalText::default() };
+    let document = Document { cut: terminal.width.is_some(), ..describe(&frames)? };
     let sentences = words::sentences(&frames)?;
     progress.finish();
     if args.format != Format::Table {
@@ -74,7 +75,7 @@ pub fn run(args: &Args) -> Result<()> {
         }
         out.flush()
     };
-    write(&mut people.lines(&mut out)).and_then(|()| out.flush()).map_err(|e| Error::output(&e))
+    write(&mut terminal.lines(&mut out)).and_then(|()| out.flush()).map_err(|e| Error::output(&e))
 }
 
 fn formats(out: &mut dyn Write) -> io::Result<()> {

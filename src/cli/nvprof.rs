@@ -1,8 +1,8 @@
 //! `gpuprof nvprof`: nvprof's command line, output and habits, over our collector and report. The same when the program
 //! is started under the name `nvprof`.
 
+mod all_processes;
 mod collecting;
-mod everyone;
 mod export;
 mod help;
 mod kernels;
@@ -73,7 +73,7 @@ fn carry_out(words: &[OsString]) -> Result<Ended> {
     }
     match &request.import {
         Some(path) => import(&request, path).map(|()| Ended::Exited(0)),
-        None if request.everyone => everyone::run(&request),
+        None if request.all_processes => all_processes::run(&request),
         None => live::run(&request),
     }
 }

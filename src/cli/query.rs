@@ -13,7 +13,7 @@ use crate::export::destination::{Destination, Pending, Replace, Request};
 use crate::query::output::{self, Format};
 use crate::query::session::{self, Session};
 use crate::query::{lexer, refuse};
-use crate::render::people::People;
+use crate::render::terminal_text::TerminalText;
 use crate::trace::inputs;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read as _, Write};
@@ -114,12 +114,12 @@ pub fn run(args: Args) -> Result<()> {
     say(&notes);
     let mut out = Output::open(&args, &paths, format)?;
     let for_people = format == Format::Table && args.output.is_none();
-    let people = if for_people { People::of_stdout(args.wide) } else { People::default() };
-    if people.is_plain() {
+    let terminal = if for_people { TerminalText::of_stdout(args.wide) } else { TerminalText::default() };
+    if terminal.is_plain() {
         output::write(out.writer()?, &answers, format, &notes, false)?;
     } else {
-        let mut lines = people.lines(out.writer()?);
-        output::write(&mut lines, &answers, format, &notes, people.width.is_some())?;
+        let mut lines = terminal.lines(out.writer()?);
+        output::write(&mut lines, &answers, format, &notes, terminal.width.is_some())?;
     }
     out.done()?;
     match answers.iter().all(|answer| answer.height() == 0) {

@@ -14,8 +14,8 @@ use crate::error::{Error, Result};
 use crate::export::destination::sources;
 use crate::numbers::counted;
 use crate::render::document::Document;
-use crate::render::people::{self, People};
 use crate::render::table::Format;
+use crate::render::terminal_text::{self, TerminalText};
 use crate::report::classic::{self, Request, What};
 use crate::report::nvprof::messages::Prefix;
 use crate::report::nvprof::{self, TimeUnit, logfile};
@@ -282,15 +282,15 @@ impl Plan<'_> {
 
     /// Lines for a terminal are cut to its width, and kept to ASCII where the locale has nothing else.
     fn for_people(&self, out: Box<dyn Write>) -> Box<dyn Write> {
-        let people = self.people();
-        if people.is_plain() { out } else { Box::new(people.lines(out)) }
+        let terminal = self.terminal();
+        if terminal.is_plain() { out } else { Box::new(terminal.lines(out)) }
     }
 
-    fn people(&self) -> People {
+    fn terminal(&self) -> TerminalText {
         let for_machines = self.args.nvprof.csv || self.args.format.is_some_and(|format| format != Format::Table);
         match for_machines || self.args.nvprof.log_file.is_some() {
-            true => People::default(),
-            false => People::of_stdout(self.args.wide),
+            true => TerminalText::default(),
+            false => TerminalText::of_stdout(self.args.wide),
         }
     }
 
@@ -348,7 +348,7 @@ impl Plan<'_> {
                 return Ok(true);
             }
         }
-        let mut document = Document { cut: self.people().width.is_some(), ..Document::default() };
+        let mut document = Document { cut: self.terminal().width.is_some(), ..Document::default() };
         for (view, arguments) in &self.views {
             let context = Context { frames, labels, filter, arguments: arguments.clone() };
             let mut table = view.table(&context)?;
@@ -420,7 +420,7 @@ pub(super) fn say(notes: &[Note]) {
     let mut err = io::stderr().lock();
     for note in notes {
         // A closed stderr must not cost the report.
-        let _ = writeln!(err, "gpuprof: {}", people::text(&note.text));
+        let _ = writeln!(err, "gpuprof: {}", terminal_text::text(&note.text));
     }
 }
 

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::export::Shape;
 use crate::export::destination::{Pending, Replace, Request};
 use crate::numbers::counted;
-use crate::render::people;
+use crate::render::terminal_text;
 use crate::timeline::picture;
 use crate::timeline::serve::Server;
 use crate::timeline::{Timeline, need};
@@ -168,7 +168,7 @@ fn draw(args: &Args, paths: &[PathBuf], format: picture::Format) -> Result<()> {
         width: args.picture.width,
         scale: args.picture.scale,
         dark: args.picture.dark,
-        ascii: args.picture.ascii || (on_terminal && people::ascii_only()),
+        ascii: args.picture.ascii || (on_terminal && terminal_text::ascii_only()),
         color: on_terminal && std::env::var_os("NO_COLOR").is_none(),
         rows: args.picture.rows,
         ..picture::Options::default()

@@ -1,8 +1,8 @@
 //! The folders in which recorded processes have their sockets, and the sockets in them.
 #![allow(unsafe_code, reason = "std does not tell who one is")]
 
-use super::people;
 use super::talk::{Connection, Trouble};
+use super::without_socket;
 use crate::error::{Error, Result};
 use shim_config::control::{self, Folder, Refusal, RuntimeDir, SocketName};
 use std::os::unix::ffi::OsStrExt as _;
@@ -100,7 +100,7 @@ impl Entry {
         let Some(pid) = connection.peer_pid() else { return false };
         let proc = PathBuf::from(format!("/proc/{pid}"));
         // One that has ended and that its parent has not asked for is still there in name.
-        Path::new("/proc/self").exists() && people::state(&proc).is_none_or(|state| state == 'Z')
+        Path::new("/proc/self").exists() && without_socket::state(&proc).is_none_or(|state| state == 'Z')
     }
 
     /// Removes it: its process is gone.

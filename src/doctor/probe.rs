@@ -1,6 +1,6 @@
 //! The child's side: calls into vendor libraries, in a process of their own.
 //!
-//! libcupti 13.2 without a driver overflows its stack in whatever is called first (CUPTI-FACTS section 7), and
+//! libcupti 13.2 without a driver overflows its stack in whatever is called first, and
 //! broken installations do worse. Before each call its name goes to the standard output, then the answer: whatever
 //! happens, the parent knows how far we came.
 

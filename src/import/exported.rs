@@ -38,9 +38,9 @@ impl Importer for CsvTimeline {
 
     fn read(&self, path: &Path, need: &Need, sink: &mut Sink) -> Result<()> {
         sink.origin = "gpuprof CSV timeline".to_owned();
-        let mut people = People::default();
-        csv_rows::read(path, need, sink, &mut people)?;
-        people.finish(sink);
+        let mut declared = Declared::default();
+        csv_rows::read(path, need, sink, &mut declared)?;
+        declared.finish(sink);
         Ok(())
     }
 }
@@ -72,9 +72,9 @@ impl Importer for Folder {
                 .remedy("update gpuprof"));
         }
         sink.origin = format!("gpuprof export, {} tables", manifest.format);
-        let mut people = People::default();
+        let mut declared = Declared::default();
         for (ordinal, process) in manifest.processes.iter().enumerate() {
-            people.declare(sink, ordinal as u32, process);
+            declared.declare(sink, ordinal as u32, process);
         }
         let folder = path.parent().unwrap_or(Path::new("."));
         for file in &manifest.files {
@@ -94,15 +94,15 @@ impl Importer for Folder {
             let file = folder.join(inside);
             note_size(&file, bytes, sink);
             match manifest.format.as_str() {
-                "csv" => csv_rows::read(&file, need, sink, &mut people)?,
+                "csv" => csv_rows::read(&file, need, sink, &mut declared)?,
                 "parquet" | "arrow" => {
                     let wanted = frames::Wanted::of(table, need.detail);
-                    frames::read(&file, wanted, &manifest.format, sink, &mut people)?;
+                    frames::read(&file, wanted, &manifest.format, sink, &mut declared)?;
                 }
                 other => return Err(Error::at(path, format_args!("files of format {other} are not known here"))),
             }
         }
-        people.finish(sink);
+        declared.finish(sink);
         Ok(())
     }
 }
@@ -150,7 +150,7 @@ fn forget_ends_of_marks(batch: &mut Batch) {
 
 /// Processes met so far by their ordinals in the export, and names of devices and threads beside their rows.
 #[derive(Default)]
-struct People {
+struct Declared {
     processes: BTreeMap<u32, ProcessIx>,
     devices: BTreeMap<(u32, u32), Vec<u8>>,
     threads: BTreeMap<(u32, u32), Vec<u8>>,
@@ -160,7 +160,7 @@ struct People {
     has_table: Vec<u16>,
 }
 
-impl People {
+impl Declared {
     fn declare(&mut self, sink: &mut Sink, ordinal: u32, process: &ManifestProcess) {
         let info = ProcessInfo {
             pid: process.pid,

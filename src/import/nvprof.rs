@@ -9,8 +9,8 @@ mod activity;
 mod api;
 mod catalogue;
 mod directives;
+mod gpuprof_tables;
 mod markers;
-mod own;
 mod records;
 mod target;
 
@@ -59,7 +59,7 @@ impl Importer for Nvprof {
             }
             Ok(version)
         })?;
-        own::restore_times(&database.connection, sink);
+        gpuprof_tables::restore_times(&database.connection, sink);
         sink.origin = format!("nvprof database, {version}");
         Ok(())
     }

@@ -6,10 +6,10 @@
 
 use super::kineto::document::{Document, End, Visitor};
 use super::kineto::event::Event;
+use super::kineto::json_tokens::{Tape, Value};
 use super::kineto::number::{integer, nanoseconds};
 use super::kineto::stray::phase_name;
 use super::kineto::tally::Tallies;
-use super::kineto::tape::{Tape, Value};
 use super::kineto::text::unescape;
 use super::kineto::{codes, notes, sniff, unpack};
 use super::{Head, Importer};

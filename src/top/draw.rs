@@ -4,7 +4,7 @@ use super::screen::Screen;
 use super::text::{rates, title};
 use super::units::{bytes, cut, percent, scaled, time};
 use super::view::{Device, Kernel, Process};
-use crate::render::people::to_ascii;
+use crate::render::terminal_text::to_ascii;
 use ratatui::Frame;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};

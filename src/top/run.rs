@@ -10,7 +10,7 @@ use super::view::{self, Process};
 use crate::error::{Error, Result};
 use crate::live::recording::{Fate, Recording};
 use crate::live::watch::{Target, Watch};
-use crate::render::people;
+use crate::render::terminal_text;
 use crate::trace::guard::guarded;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use signal_hook::consts::SIGTSTP;
@@ -170,7 +170,7 @@ impl Writer<'_> {
                     writeln!(out)?;
                 }
                 let text = text::text(processes, self.request.kernels);
-                out.write_all(people::text(&text).as_bytes())?;
+                out.write_all(terminal_text::text(&text).as_bytes())?;
             }
         }
         out.flush()
@@ -192,7 +192,7 @@ pub fn screen(request: &Request) -> Result<()> {
     };
     let mut held = Held::take().map_err(refused)?;
     let mut screen = Screen::new(request.window_ns, WIDEST_NS);
-    screen.ascii = people::ascii_only();
+    screen.ascii = terminal_text::ascii_only();
     let ended_by = run(&mut meter, &mut screen, &mut held, request);
     drop(held);
     if let Some(signal) = ended_by? {

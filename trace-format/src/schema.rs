@@ -23,7 +23,7 @@ pub enum ColumnType {
     Bytes,
 }
 
-/// How a column is laid out inside a frame, chosen by measurement (DESIGN §6).
+/// How a column is laid out inside a frame, chosen by measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     /// Differences to the row before: times and ids that mostly grow.

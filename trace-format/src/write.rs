@@ -3,9 +3,9 @@
 mod append;
 mod definitions;
 mod error;
-mod lexicon;
 mod options;
 mod output;
+mod ring_definitions;
 mod segments;
 
 use std::collections::BTreeMap;
@@ -186,11 +186,6 @@ impl<W: Output> TraceWriter<W> {
     /// Another [`WriteOptions::limit_bytes`] holds from here on; what is written already stays.
     pub fn set_limit(&mut self, limit_bytes: Option<u64>) {
         self.options.limit_bytes = limit_bytes;
-    }
-
-    /// Gives the output back, closed or not.
-    pub fn into_output(self) -> W {
-        self.file.output
     }
 
     /// Writes an index and repeats the definitions where it is time. Failures wait for the next call: the batch

@@ -19,7 +19,6 @@ pub mod cause;
 pub mod control;
 pub mod find;
 pub mod glob;
-mod json;
 pub mod kinds;
 mod nearest;
 pub mod rank;

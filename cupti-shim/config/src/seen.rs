@@ -5,7 +5,7 @@
 //! do not mix.
 
 use crate::cause::Cause;
-use crate::json::{self, Value};
+use serde_json::{Map, Value, json};
 
 /// The file's name in a run's folder.
 pub const FILE_NAME: &str = "seen.jsonl";
@@ -39,64 +39,56 @@ pub struct SeenLine {
 impl SeenLine {
     /// The line, with its line feed.
     pub fn to_json_line(&self) -> Vec<u8> {
-        let mut out = format!(
-            "{{\"pid\":{},\"ppid\":{},\"start_unix_ns\":{},\"exe\":",
-            self.pid, self.ppid, self.start_unix_ns
-        )
-        .into_bytes();
-        json::push_bytes(&mut out, &self.exe);
-        out.extend(b",\"argv\":[");
-        let mut bytes = 0;
-        for (i, argument) in self.argv.iter().enumerate() {
-            if i > 0 {
-                out.push(b',');
-            }
-            let room = MAX_ARGV_BYTES - bytes;
+        let mut argv = Vec::new();
+        let mut room = MAX_ARGV_BYTES;
+        for argument in &self.argv {
             if argument.len() > room {
-                json::push_bytes(&mut out, &cut(argument, room));
+                argv.push(from_bytes(&cut(argument, room)));
                 break;
             }
-            bytes += argument.len();
-            json::push_bytes(&mut out, argument);
+            room -= argument.len();
+            argv.push(from_bytes(argument));
         }
-        out.extend(format!("],\"cuda\":{}", self.cuda).into_bytes());
+        let mut line = Map::new();
+        let mut put = |key: &str, value: Value| line.insert(key.to_owned(), value);
+        put("pid", self.pid.into());
+        put("ppid", self.ppid.into());
+        put("start_unix_ns", self.start_unix_ns.into());
+        put("exe", from_bytes(&self.exe));
+        put("argv", argv.into());
+        put("cuda", self.cuda.into());
         if let Some(trace) = &self.trace {
-            out.extend(b",\"trace\":");
-            json::push_bytes(&mut out, trace);
+            put("trace", from_bytes(trace));
         }
         if let Some(cause) = &self.cause {
-            out.extend(b",\"cause\":");
-            json::push_bytes(&mut out, cause.code().as_bytes());
+            put("cause", cause.code().into());
             if let Cause::CuptiError { code, function } = cause {
-                out.extend(format!(",\"cause_code\":{code},\"cause_function\":").into_bytes());
-                json::push_bytes(&mut out, function.as_bytes());
+                put("cause_code", (*code).into());
+                put("cause_function", Value::from(&**function));
             }
         }
         if let Some(detail) = &self.detail {
-            out.extend(b",\"detail\":");
-            json::push_bytes(&mut out, &cut(detail, MAX_ARGV_BYTES));
+            put("detail", from_bytes(&cut(detail, MAX_ARGV_BYTES)));
         }
-        out.extend(b"}\n");
-        out
+        (Value::Object(line).to_string() + "\n").into_bytes()
     }
 
     /// Reads a line; `None` for one that was cut off or is something else. Unknown keys are legal.
     pub fn parse(line: &[u8]) -> Option<SeenLine> {
-        let value = json::parse(line)?;
-        let bytes = |key: &str| value.get(key).and_then(Value::bytes);
+        let value: Value = serde_json::from_slice(line).ok()?;
+        let bytes = |key: &str| value.get(key).and_then(to_bytes);
+        let number = |key: &str| value.get(key).and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok());
         let argv = match value.get("argv") {
-            Some(Value::List(items)) => items.iter().map(Value::bytes).collect::<Option<_>>()?,
+            Some(Value::Array(items)) => items.iter().map(to_bytes).collect::<Option<_>>()?,
             _ => Vec::new(),
         };
         let text = |key: &str| bytes(key).and_then(|b| String::from_utf8(b).ok());
-        let cause = text("cause").map(|code| {
-            let cupti_code = value.get("cause_code").and_then(Value::number);
-            Cause::of(&code, cupti_code, text("cause_function").as_deref())
-        });
+        let cause =
+            text("cause").map(|code| Cause::of(&code, number("cause_code"), text("cause_function").as_deref()));
         Some(SeenLine {
-            pid: value.get("pid")?.number()?,
-            ppid: value.get("ppid").and_then(Value::number).unwrap_or(0),
-            start_unix_ns: value.get("start_unix_ns")?.number()?,
+            pid: number("pid")?,
+            ppid: number("ppid").unwrap_or(0),
+            start_unix_ns: value.get("start_unix_ns")?.as_i64()?,
             exe: bytes("exe").unwrap_or_default(),
             argv,
             cuda: value.get("cuda") == Some(&Value::Bool(true)),
@@ -105,6 +97,31 @@ impl SeenLine {
             detail: bytes("detail"),
         })
     }
+}
+
+/// JSON text is Unicode, but paths and arguments are bytes. Bytes that are not UTF-8 are written as an object
+/// `{"hex":"2f74ff"}` where a string would stand, so that they come back as they were.
+fn from_bytes(bytes: &[u8]) -> Value {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.into(),
+        Err(_) => {
+            let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            json!({ "hex": digits })
+        }
+    }
+}
+
+/// The bytes that [`from_bytes`] has written.
+fn to_bytes(value: &Value) -> Option<Vec<u8>> {
+    if let Some(text) = value.as_str() {
+        return Some(text.as_bytes().to_vec());
+    }
+    let digit = |b: &u8| char::from(*b).to_digit(16);
+    let pairs = value.get("hex")?.as_str()?.as_bytes().chunks(2).map(|pair| match pair {
+        [high, low] => u8::try_from(digit(high)? << 4 | digit(low)?).ok(),
+        _ => None,
+    });
+    pairs.collect()
 }
 
 /// At most `bytes` of `text`, with dots where it was cut.
@@ -217,5 +234,18 @@ mod tests {
         assert_eq!((line.pid, line.cuda, line.cause), (7, false, Some(Cause::Other("solar_flare".into()))));
         assert_eq!(SeenLine::parse(b"{}"), None);
         assert_eq!(SeenLine::parse(b"[]"), None);
+        assert_eq!(SeenLine::parse("[".repeat(100_000).as_bytes()), None, "no stack overflow");
+    }
+
+    #[test]
+    fn every_byte_comes_back() {
+        for bytes in [(0..=255).collect::<Vec<u8>>(), (1..0x80).collect(), Vec::new(), "ä😀/".as_bytes().to_vec()]
+        {
+            let text = from_bytes(&bytes).to_string();
+            assert!(text.bytes().all(|b| b >= 0x20), "no control characters: {text:?}");
+            assert_eq!(to_bytes(&serde_json::from_str(&text).unwrap()), Some(bytes), "{text}");
+        }
+        assert_eq!(to_bytes(&json!({ "hex": "0g" })), None);
+        assert_eq!(to_bytes(&json!({ "hex": "012" })), None);
     }
 }

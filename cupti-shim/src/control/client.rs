@@ -4,9 +4,9 @@ use std::io::ErrorKind;
 
 use shim_config::control::REQUEST_BYTES;
 
-use super::desk::{Answer, Desk, Later};
 use super::protocol::{self, Request};
 use super::socket::Socket;
+use super::state::{Answer, Later, State};
 use super::verbs;
 
 /// How long the other side may take for a request, and for the reading of an answer.
@@ -87,7 +87,7 @@ impl Client {
     }
 
     /// Deals with what happened at its socket, one request at most. False: the connection is over.
-    pub(super) fn serve(&mut self, happened: i16, now_ns: i64, desk: &mut Desk) -> bool {
+    pub(super) fn serve(&mut self, happened: i16, now_ns: i64, state: &mut State) -> bool {
         if !self.socket.is_ours() {
             return false;
         }
@@ -100,12 +100,12 @@ impl Client {
                 return false;
             }
             if now_ns >= later.at_ns {
-                self.answer((later.go_on)(desk), now_ns);
+                self.answer((later.go_on)(state), now_ns);
             } else {
                 self.later = Some(later);
             }
         } else if self.has_line() {
-            self.request(now_ns, desk);
+            self.request(now_ns, state);
         } else if self.input.len() >= REQUEST_BYTES {
             self.last_word(&format!("a request has at most {REQUEST_BYTES} bytes"));
         }
@@ -141,11 +141,11 @@ impl Client {
         true
     }
 
-    fn request(&mut self, now_ns: i64, desk: &mut Desk) {
+    fn request(&mut self, now_ns: i64, state: &mut State) {
         let Some(end) = self.input.iter().position(|b| *b == b'\n') else { return };
         let line: Vec<u8> = self.input.drain(..=end).collect();
         match Request::parse(&line[..end]) {
-            Ok(request) => self.answer(verbs::run(desk, &request), now_ns),
+            Ok(request) => self.answer(verbs::run(state, &request), now_ns),
             Err(why) => self.last_word(&why),
         }
     }

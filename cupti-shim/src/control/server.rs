@@ -3,10 +3,10 @@
 use std::sync::atomic::AtomicU32;
 
 use super::client::Client;
-use super::desk::Desk;
 use super::endpoint::Listener;
 use super::signal::Waker;
 use super::socket::{Socket, poll};
+use super::state::State;
 use crate::gate::GATE;
 use crate::session::Session;
 use crate::{log, sys};
@@ -23,7 +23,7 @@ pub(super) struct Server {
     listener: Option<Listener>,
     waker: Option<Waker>,
     clients: Vec<Client>,
-    desk: Desk,
+    state: State,
     budget: Budget,
 }
 
@@ -55,7 +55,7 @@ fn pause() {
 impl Server {
     pub(super) fn new(session: &'static Session, listener: Option<Listener>, waker: Option<Waker>) -> Server {
         let budget = Budget { end_ns: 0, left: 0 };
-        Server { listener, waker, clients: Vec::new(), desk: Desk::new(session), budget }
+        Server { listener, waker, clients: Vec::new(), state: State::new(session), budget }
     }
 
     /// Serves until there is nothing left to listen to.
@@ -88,7 +88,7 @@ impl Server {
         }
         self.obey_signals();
         let mut happened = polled[2..].iter().map(|p| p.revents);
-        let (mut wait_ns, budget, desk) = (None, &mut self.budget, &mut self.desk);
+        let (mut wait_ns, budget, state) = (None, &mut self.budget, &mut self.state);
         self.clients.retain_mut(|client| {
             let happened = happened.next().unwrap_or(0);
             let now_ns = sys::monotonic_ns();
@@ -97,7 +97,7 @@ impl Server {
             }
             // Whoever is promised something gets it in time.
             match if client.is_promised() { Ok(()) } else { budget.take(now_ns) } {
-                Ok(()) => client.serve(happened, now_ns, desk),
+                Ok(()) => client.serve(happened, now_ns, state),
                 Err(ns) => {
                     wait_ns = Some(ns);
                     true
@@ -161,7 +161,7 @@ impl Server {
 
     fn toggle(&self) {
         let on = !GATE.is_open();
-        match self.desk.switch(on) {
+        match self.state.switch(on) {
             Ok(_) => {
                 log::line(2, format_args!("recording is switched {} by signal", if on { "on" } else { "off" }))
             }

@@ -7,8 +7,8 @@ mod set;
 mod status;
 mod switch;
 
-use super::desk::{Answer, Desk};
 use super::protocol::Request;
+use super::state::{Answer, State};
 
 /// One thing that can be asked for.
 pub(super) struct Verb {
@@ -16,7 +16,7 @@ pub(super) struct Verb {
     pub(super) name: &'static str,
     /// Does it. Waits for nothing that another thread of the process may take long for: that is what
     /// [`Answer::Later`] is for.
-    pub(super) run: fn(&mut Desk, &Request) -> Answer,
+    pub(super) run: fn(&mut State, &Request) -> Answer,
 }
 
 /// All of them.
@@ -24,9 +24,9 @@ pub(super) static VERBS: &[&Verb] =
     &[&status::VERB, &switch::START, &switch::STOP, &flush::VERB, &set::VERB, &mark::VERB, &dump::VERB];
 
 /// Does what is asked for.
-pub(super) fn run(desk: &mut Desk, request: &Request) -> Answer {
+pub(super) fn run(state: &mut State, request: &Request) -> Answer {
     match VERBS.iter().find(|verb| verb.name == request.verb) {
-        Some(verb) => (verb.run)(desk, request),
+        Some(verb) => (verb.run)(state, request),
         None => Answer::Refused(format!("cannot \"{}\"; can {}", request.verb, names().join(", "))),
     }
 }

@@ -166,7 +166,7 @@ where
         space.free.saturating_sub(u64::try_from(needed).unwrap_or(u64::MAX))
     }
 
-    /// Takes what the ring let go of into the books.
+    /// Adds what the ring dropped to the totals.
     pub(super) fn account_for_ring(&mut self) {
         let (records, ranges) = self.trace.dropped();
         (self.totals.dropped_by_ring, self.totals.ranges_dropped) = (records, ranges);

@@ -1,4 +1,4 @@
-//! The books: what came, and what became of it.
+//! Totals: how many records came, and what became of them.
 
 use serde_json::{Value, json};
 

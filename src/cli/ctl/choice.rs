@@ -1,7 +1,7 @@
 //! Which processes are meant.
 
 use super::list;
-use crate::control::{self, Found, Process, people};
+use crate::control::{self, Found, Process, without_socket};
 use crate::error::{Error, Result};
 use shim_config::control::RuntimeDir;
 use shim_config::glob;
@@ -149,7 +149,7 @@ pub fn nothing(found: &Found, chosen: &RuntimeDir) -> Error {
     let folders: Vec<String> = found.folders.iter().map(|folder| folder.display().to_string()).collect();
     let mut text =
         format!("nothing to control: no recorded process with a CUDA context in {}", folders.join(" or "));
-    for why in list::reasons(found, &people::without_socket(&[], chosen)) {
+    for why in list::reasons(found, &without_socket::find(&[], chosen)) {
         text.push_str("\n  ");
         text.push_str(&why);
     }

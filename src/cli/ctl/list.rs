@@ -1,15 +1,15 @@
 //! `gpuprof ctl list` and `status`: who can be controlled, how far each is, and why others cannot be.
 
 use super::choice::{PlaceArg, Targets};
-use crate::control::{self, Found, Process, people};
+use crate::control::{self, Found, Process, without_socket};
 use crate::error::{Error, Result};
 use crate::render::document::Document;
-use crate::render::people::People;
 use crate::render::table::{self, Cell, Heading, Table};
+use crate::render::terminal_text::TerminalText;
 use crate::trace::sink::Note;
-use people::Person;
 use serde_json::Value;
 use std::io::{self, Write};
+use without_socket::WithoutSocket;
 
 /// How answers are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -38,7 +38,7 @@ pub fn run(args: &Args) -> Result<()> {
     let chosen = args.place.chosen()?;
     let found = control::find(&chosen)?;
     let known: Vec<u32> = found.processes.iter().map(|process| process.pid).collect();
-    let mut others = people::without_socket(&known, &chosen);
+    let mut others = without_socket::find(&known, &chosen);
     // Whoever does not answer has its own reason, which is better than what can be seen from outside.
     for silent in found.silent.iter().filter(|silent| !silent.has_ended) {
         match others.iter_mut().find(|person| person.pid == silent.pid) {
@@ -62,7 +62,7 @@ pub fn run(args: &Args) -> Result<()> {
         match args.format {
             Format::Json => document.write(out, table::Format::Json)?,
             Format::Text => {
-                let mut out = People::uncut().lines(out);
+                let mut out = TerminalText::uncut().lines(out);
                 for table in document.tables.iter().filter(|table| !table.rows.is_empty()) {
                     table.write(&mut out, table::Format::Table)?;
                 }
@@ -77,8 +77,8 @@ pub fn run(args: &Args) -> Result<()> {
     write(&mut io::stdout()).map_err(|e| Error::output(&e))
 }
 
-fn unknown(pid: u32, why: &str) -> Person {
-    Person { pid, name: String::new(), command: String::new(), rank: None, why: why.to_owned() }
+fn unknown(pid: u32, why: &str) -> WithoutSocket {
+    WithoutSocket { pid, name: String::new(), command: String::new(), rank: None, why: why.to_owned() }
 }
 
 fn text(name: &'static str) -> Heading {
@@ -132,7 +132,7 @@ fn devices(status: &Value) -> String {
     devices.map(|all| all.iter().map(Value::to_string).collect::<Vec<_>>().join(",")).unwrap_or_default()
 }
 
-fn uncontrollable(others: &[Person]) -> Table {
+fn uncontrollable(others: &[WithoutSocket]) -> Table {
     let headings = vec![number("Pid"), number("Rank"), text("Process"), text("Why Not"), text("Command")];
     let mut table = Table::new("uncontrollable", "Processes That Cannot Be Controlled", headings);
     for person in others {
@@ -148,7 +148,7 @@ fn uncontrollable(others: &[Person]) -> Table {
 }
 
 /// Why there is nobody, in lines.
-pub fn reasons(found: &Found, others: &[Person]) -> Vec<String> {
+pub fn reasons(found: &Found, others: &[WithoutSocket]) -> Vec<String> {
     /// More say nothing that these do not.
     const MOST: usize = 8;
     let mut reasons = found.refused.clone();
@@ -175,7 +175,7 @@ pub fn status(targets: &Targets, format: Format) -> Result<()> {
             serde_json::to_writer_pretty(&mut *out, &all)?;
             return writeln!(out);
         }
-        let mut out = People::uncut().lines(out);
+        let mut out = TerminalText::uncut().lines(out);
         for process in &processes {
             writeln!(out, "{}", process.title())?;
             for (key, value) in lines(&with_pid(process)) {

@@ -3,7 +3,7 @@
 use super::at::now_unix_ns;
 use crate::control::{PATIENCE, Process};
 use crate::error::{Error, Result};
-use crate::render::people::text;
+use crate::render::terminal_text::text;
 use serde_json::Value;
 use std::io::{self, Write as _};
 use std::sync::mpsc::channel;

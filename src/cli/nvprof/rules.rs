@@ -23,7 +23,7 @@ pub fn check(request: &mut Request) -> Result<()> {
     if request.import.is_some() {
         return imported(request);
     }
-    if request.everyone {
+    if request.all_processes {
         if !request.command.is_empty() {
             return Err(with_help(
                 "nvprof doesn't accept application argument when \"--profile-all-processes\" is specified.",
@@ -48,7 +48,7 @@ pub fn check(request: &mut Request) -> Result<()> {
 }
 
 fn imported(request: &Request) -> Result<()> {
-    if !request.command.is_empty() || request.everyone {
+    if !request.command.is_empty() || request.all_processes {
         return Err(with_help("Cannot run an application and import a profile at the same time."));
     }
     if request.export.is_some() {
@@ -58,7 +58,7 @@ fn imported(request: &Request) -> Result<()> {
 }
 
 fn several_processes(request: &Request) -> Result<()> {
-    if !request.children && !request.everyone {
+    if !request.children && !request.all_processes {
         return Ok(());
     }
     let is_shared = |name: &Option<String>| name.as_ref().is_some_and(|name| !logfile::names_the_process(name));
@@ -76,7 +76,7 @@ fn several_processes(request: &Request) -> Result<()> {
         ));
     }
     if request.cpu.is_on {
-        let mode = if request.everyone { "profile-all-processes" } else { "profile-child-processes" };
+        let mode = if request.all_processes { "profile-all-processes" } else { "profile-child-processes" };
         return Err(with_help(&format!("CPU profiling is not supported in \"{mode}\" mode.")));
     }
     Ok(())

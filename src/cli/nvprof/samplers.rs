@@ -15,7 +15,7 @@ use trace_format::tables;
 /// Whether clocks, temperature, power and fans come from CUPTI itself, as nvprof's did: where no launcher stands beside the
 /// processes.
 pub fn by_cupti(request: &Request) -> bool {
-    request.system && request.everyone
+    request.system && request.all_processes
 }
 
 /// The flags of `gpuprof record` that start the samplers which `request` asks for.

@@ -43,7 +43,7 @@ impl Watch {
             list,
             launched,
             command: command_of(request),
-            only_launched: !request.children && !request.everyone,
+            only_launched: !request.children && !request.all_processes,
             announced: BTreeSet::new(),
             size: 0,
             timer,

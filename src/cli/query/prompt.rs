@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::query::lexer;
 use crate::query::output::{self, Format};
 use crate::query::session::Session;
-use crate::render::people::People;
+use crate::render::terminal_text::TerminalText;
 use crate::trace::sink::Need;
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
@@ -165,9 +165,9 @@ fn answer(session: &Session, sql: &str, format: Format, wide: bool) -> Result<()
     let format = if format == Format::Parquet { Format::Table } else { format };
     // Not locked: a lock stays on its thread, and the writer of Parquet uses all.
     let mut out = io::BufWriter::new(io::stdout());
-    let people = if format == Format::Table { People::of_stdout(wide) } else { People::default() };
-    let mut lines = people.lines(&mut out);
-    output::write(&mut lines, &[shown], format, &[], people.width.is_some())?;
+    let terminal = if format == Format::Table { TerminalText::of_stdout(wide) } else { TerminalText::default() };
+    let mut lines = terminal.lines(&mut out);
+    output::write(&mut lines, &[shown], format, &[], terminal.width.is_some())?;
     drop(lines);
     let rest = if rows > MOST_ROWS { format!("first {MOST_ROWS} of {rows} rows") } else { format!("{rows} rows") };
     writeln!(out, "{}\n", if rows == 1 { "1 row" } else { &rest }).map_err(|e| Error::output(&e))?;

@@ -1,8 +1,8 @@
 //! Events of the program: calls, ranges and the profiler's overhead; and rows that Kineto has no events for.
 
 use super::event::{Calls, Events, Overheads, Ranges, number};
+use super::gpuprof_argument::{self, GpuprofArgument};
 use super::json;
-use super::own::{self, Own};
 use super::prepared::begin;
 use crate::cupti;
 use crate::export::slices::place::Slot;
@@ -24,7 +24,7 @@ impl Events<'_> {
         self.external_id(out, piece.process, correlation);
         number(out, b"\"cbid\":", columns.cbid.get(i).filter(|&id| id != 0));
         Events::correlation(out, correlation);
-        let mut own = Own::new(out);
+        let mut own = GpuprofArgument::new(out);
         self.prepared.call_suffix(&mut own, name);
         self.own_times(&mut own, piece, slot, columns.duration_ns.get(i));
         self.own_thread(&mut own, slot, columns.tid.get(i));
@@ -35,7 +35,7 @@ impl Events<'_> {
     }
 
     /// The thread, where the track has another number.
-    fn own_thread(&self, own: &mut Own, slot: &Slot, tid: Option<u32>) {
+    fn own_thread(&self, own: &mut GpuprofArgument, slot: &Slot, tid: Option<u32>) {
         match tid {
             Some(tid) if tid == self.head(slot).tid => {}
             Some(tid) => own.number("tid", Some(tid)),
@@ -49,7 +49,7 @@ impl Events<'_> {
         let word = overhead_word(kind);
         self.begin(out, slot, b"overhead");
         begin(out, word.unwrap_or(UNKNOWN_OVERHEAD));
-        let mut own = Own::new(out);
+        let mut own = GpuprofArgument::new(out);
         self.own_times(&mut own, piece, slot, columns.duration_ns.get(i));
         self.own_thread(&mut own, slot, columns.tid.get(i));
         own.number("kind", Some(kind).filter(|&kind| word.is_none() && kind != 0));
@@ -71,7 +71,7 @@ impl Events<'_> {
         self.prepared.text(out, name);
         let has_external_id = matches!(style, 3 | 4);
         number(out, b"\"External id\":", Some(id as i64).filter(|&id| has_external_id && id != 0));
-        let mut own = Own::new(out);
+        let mut own = GpuprofArgument::new(out);
         self.prepared.exact_name(&mut own, name);
         own.number("style", Some(style).filter(|style| !matches!(style, 3..=5)));
         let duration = columns.end_ns.get(i).map(|end| end.saturating_sub(slot.start_ns));
@@ -106,12 +106,12 @@ impl Events<'_> {
         Events::correlation(out, code("correlation").unwrap_or(0));
         number(out, b"\"bytes\":", column::<i64>(rows, "bytes").get(i));
         number(out, b"\"graph id\":", column::<u32>(rows, "graph_id").get(i));
-        let mut own = Own::new(out);
+        let mut own = GpuprofArgument::new(out);
         if self.several_processes {
             own.number("process", Some(piece.process));
         }
         json::string(own.key("table"), rows.table.name.as_bytes());
-        own::row(own.key("row"), &self.context.frames.names, rows, i);
+        gpuprof_argument::row(own.key("row"), &self.context.frames.names, rows, i);
         own.end();
         self.arrow(out, piece, slot, code("correlation").unwrap_or(0), false);
     }

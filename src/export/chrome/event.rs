@@ -1,9 +1,9 @@
 //! One row, one event.
 
+use super::gpuprof_argument::GpuprofArgument;
 use super::json;
-use super::own::Own;
+use super::numbering::Head;
 use super::prepared::Prepared;
-use super::who::Head;
 use crate::analysis::cpu_slices::Edge;
 use crate::analysis::cpu_stacks::{HostFrame, function_name};
 use crate::analysis::labels::Labels;
@@ -220,7 +220,7 @@ impl Events<'_> {
 
     /// What the event's own times do not say; `duration_ns` is what was recorded.
     #[inline]
-    pub fn own_times(&self, own: &mut Own, piece: &Piece, slot: &Slot, duration_ns: Option<i64>) {
+    pub fn own_times(&self, own: &mut GpuprofArgument, piece: &Piece, slot: &Slot, duration_ns: Option<i64>) {
         if self.relative(slot.drawn_ns()).wrapping_add(self.zero_ns) != slot.start_ns {
             own.number("start_ns", Some(slot.start_ns));
         }

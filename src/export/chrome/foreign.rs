@@ -2,10 +2,10 @@
 //! into the events of those rows, and entries of their own (table `foreign`), which become events as they were.
 
 use super::event::View;
+use super::gpuprof_argument::GpuprofArgument;
 use super::json;
-use super::own::Own;
+use super::numbering::Numbering;
 use super::prepared::Prepared;
-use super::who::Who;
 use crate::export::slices::line::Line;
 use crate::export::slices::place::{Slot, Track};
 use crate::export::slices::view::{Col, column, view};
@@ -228,14 +228,14 @@ impl Lanes {
         out: &mut Vec<u8>,
         (piece, i): (&Piece, usize),
         tracks: &[Track],
-        who: &mut Who,
+        numbering: &mut Numbering,
         prepared: &Prepared,
         names: &Names,
         zero_ns: i64,
     ) {
         let rows = Entries::of(&piece.rows);
         let Some(start_ns) = rows.start_ns.get(i) else { return };
-        let (pid, tid) = self.lane(out, piece.process, &rows, i, tracks, who);
+        let (pid, tid) = self.lane(out, piece.process, &rows, i, tracks, numbering);
         let phase: &[u8] = match rows.form.get(i).unwrap_or(0) {
             0 => b"\"X\"",
             1 => b"\"i\",\"s\":\"t\"",
@@ -264,7 +264,7 @@ impl Lanes {
         if let Some(id) = rows.arguments_id.get(i) {
             arguments(out, names.get(id));
         }
-        let mut own = Own::new(out);
+        let mut own = GpuprofArgument::new(out);
         own.number("form", rows.form.get(i));
         prepared.exact_name(&mut own, name_id);
         if drawn_ns.wrapping_add(zero_ns) != start_ns {
@@ -288,7 +288,7 @@ impl Lanes {
         rows: &Entries,
         i: usize,
         tracks: &[Track],
-        who: &mut Who,
+        numbering: &mut Numbering,
     ) -> (u32, u32) {
         let (device, stream, tid) = (rows.device.get(i), rows.stream.get(i), rows.tid.get(i));
         let is_it = |line: Line| match line {
@@ -299,10 +299,10 @@ impl Lanes {
             _ => false,
         };
         let pid = match device {
-            Some(device) => who.device(process, device, out),
-            None => who.pid(process),
+            Some(device) => numbering.device(process, device, out),
+            None => numbering.pid(process),
         };
-        let opened = tracks.iter().zip(&who.heads).find(|(track, _)| track.lane == 0 && is_it(track.line));
+        let opened = tracks.iter().zip(&numbering.heads).find(|(track, _)| track.lane == 0 && is_it(track.line));
         if let Some((_, head)) = opened {
             return (pid, head.tid);
         }
@@ -313,9 +313,9 @@ impl Lanes {
     }
 
     /// Names the lanes on which there is nothing but entries.
-    pub fn finish(&self, out: &mut Vec<u8>, who: &Who) {
-        for ((pid, tid), name) in self.without_track.iter().filter(|(lane, _)| !who.is_taken(**lane)) {
-            super::who::describe(out, "thread_name", *pid, *tid, |out| {
+    pub fn finish(&self, out: &mut Vec<u8>, numbering: &Numbering) {
+        for ((pid, tid), name) in self.without_track.iter().filter(|(lane, _)| !numbering.is_taken(**lane)) {
+            super::numbering::describe(out, "thread_name", *pid, *tid, |out| {
                 out.extend_from_slice(b"\"name\":");
                 json::string(out, name.as_bytes());
             });

@@ -1,8 +1,8 @@
 //! Events of the GPU: kernels, copies, fills and synchronisations.
 
 use super::event::{Copies, Events, Fills, Kernels, Syncs, number};
+use super::gpuprof_argument::GpuprofArgument;
 use super::json;
-use super::own::Own;
 use super::prepared::begin;
 use crate::cupti::operation::memory_kind;
 use crate::export::slices::place::Slot;
@@ -24,7 +24,7 @@ impl Events<'_> {
         self.begin(out, slot, b"kernel");
         self.prepared.kernel(out, shape);
         self.work(out, piece, slot, correlation, (columns.graph_id, columns.graph_node_id), i);
-        let mut own = Own::new(out);
+        let mut own = GpuprofArgument::new(out);
         own.number("shape_id", Some(shape));
         self.own_times(&mut own, piece, slot, columns.duration_ns.get(i));
         own_node(&mut own, columns.graph_node_id.get(i));
@@ -85,7 +85,7 @@ impl Events<'_> {
         out.extend_from_slice(b")\",\"args\":{");
         self.work(out, piece, slot, correlation, (columns.graph_id, columns.graph_node_id), i);
         Events::bytes(out, columns.bytes.get(i).unwrap_or(0), duration);
-        let mut own = Own::new(out);
+        let mut own = GpuprofArgument::new(out);
         self.own_times(&mut own, piece, slot, duration);
         own_node(&mut own, columns.graph_node_id.get(i));
         own.number("kind", Some(kind).filter(|_| !is_exact));
@@ -112,7 +112,7 @@ impl Events<'_> {
         out.extend_from_slice(b")\",\"args\":{");
         self.work(out, piece, slot, correlation, (columns.graph_id, columns.graph_node_id), i);
         Events::bytes(out, columns.bytes.get(i).unwrap_or(0), duration);
-        let mut own = Own::new(out);
+        let mut own = GpuprofArgument::new(out);
         self.own_times(&mut own, piece, slot, duration);
         own_node(&mut own, columns.graph_node_id.get(i));
         own.number("value", columns.value.get(i).filter(|&value| value != 0));
@@ -132,7 +132,7 @@ impl Events<'_> {
         Events::correlation(out, columns.correlation.get(i).unwrap_or(0));
         let event = columns.event.get(i);
         number(out, b"\"wait_on_cuda_event_id\":", event);
-        let mut own = Own::new(out);
+        let mut own = GpuprofArgument::new(out);
         self.own_times(&mut own, piece, slot, columns.duration_ns.get(i));
         own.number("kind", Some(kind).filter(|&kind| word.is_none() && kind != 0));
         // Kineto's -1 for none is CUPTI's largest id.
@@ -149,7 +149,7 @@ impl Events<'_> {
 }
 
 /// A node's id, where it is more than a signed number holds.
-fn own_node(own: &mut Own, node: Option<u64>) {
+fn own_node(own: &mut GpuprofArgument, node: Option<u64>) {
     if let Some(node) = node.filter(|&node| i64::try_from(node).is_err()) {
         json::unsigned(own.key("graph_node_id"), node);
     }

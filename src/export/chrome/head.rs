@@ -1,7 +1,7 @@
 //! The header: what stands before the list of events.
 
 use super::json;
-use super::who::Who;
+use super::numbering::Numbering;
 use crate::analysis::labels::Labels;
 use crate::trace::frames::Frames;
 use std::collections::HashSet;
@@ -11,7 +11,13 @@ use trace_format::tables::DeviceRow;
 const WARP: i64 = 32;
 
 /// Writes the header, up to the bracket that opens the events.
-pub fn write(out: &mut Vec<u8>, labels: &Labels, who: &Who, devices: &[(u32, DeviceRow)], zero_ns: i64) {
+pub fn write(
+    out: &mut Vec<u8>,
+    labels: &Labels,
+    numbering: &Numbering,
+    devices: &[(u32, DeviceRow)],
+    zero_ns: i64,
+) {
     let frames = labels.frames();
     out.extend_from_slice(b"{\"schemaVersion\":1,\"displayTimeUnit\":\"ms\",\"deviceProperties\":[");
     let mut seen = HashSet::new();
@@ -41,7 +47,7 @@ pub fn write(out: &mut Vec<u8>, labels: &Labels, who: &Who, devices: &[(u32, Dev
         out.extend_from_slice(b",\"traceName\":");
         json::string(out, name.as_encoded_bytes());
     }
-    own(out, frames, who, zero_ns);
+    own(out, frames, numbering, zero_ns);
     out.extend_from_slice(b",\"traceEvents\":[");
 }
 
@@ -65,7 +71,7 @@ fn properties(out: &mut Vec<u8>, labels: &Labels, device: &DeviceRow) {
 }
 
 /// What our own reader needs to get back what was exported.
-fn own(out: &mut Vec<u8>, frames: &Frames, who: &Who, zero_ns: i64) {
+fn own(out: &mut Vec<u8>, frames: &Frames, numbering: &Numbering, zero_ns: i64) {
     out.extend_from_slice(format!(",\"gpuprof\":{{\"version\":1,\"zero_ns\":{zero_ns},\"processes\":[").as_bytes());
     for (ordinal, process) in frames.processes.iter().enumerate() {
         if ordinal > 0 {
@@ -76,7 +82,7 @@ fn own(out: &mut Vec<u8>, frames: &Frames, who: &Who, zero_ns: i64) {
         let [pid, rank, world_size] = [info.pid, info.rank, info.world_size].map(|v| number(v.map(i64::from)));
         let text = format!(
             "{{\"json_pid\":{},\"pid\":{pid},\"rank\":{rank},\"world_size\":{world_size},\"offset_ns\":{}{}",
-            who.pid(ordinal as u32),
+            numbering.pid(ordinal as u32),
             number(info.unix_offset_ns),
             if info.is_launcher { ",\"launcher\":true" } else { "" },
         );

@@ -1,21 +1,21 @@
 //! Text goes out in pieces; compressed, each is a gzip member of its own, so that all threads compress.
 
 use crate::error::{Error, Result};
-use crate::export::behind::Behind;
+use crate::export::write_thread::WriteThread;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::Write;
 
 /// Where the text goes.
 pub struct Output<'o> {
-    behind: &'o mut Behind,
+    thread: &'o mut WriteThread,
     gzip: bool,
 }
 
 impl<'o> Output<'o> {
     /// Nothing written yet.
-    pub fn new(behind: &'o mut Behind, gzip: bool) -> Self {
-        Output { behind, gzip }
+    pub fn new(thread: &'o mut WriteThread, gzip: bool) -> Self {
+        Output { thread, gzip }
     }
 
     /// What makes a piece ready to be written, on whatever thread.
@@ -35,7 +35,7 @@ impl<'o> Output<'o> {
     /// # Errors
     /// The output cannot be written.
     pub fn write(&mut self, packed: Vec<u8>) -> Result<()> {
-        self.behind.push(packed)
+        self.thread.push(packed)
     }
 
     /// Writes text.

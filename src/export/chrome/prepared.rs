@@ -1,7 +1,7 @@
 //! Parts of events that repeat: what a name or a launch shape becomes is written once and copied millions of times.
 
+use super::gpuprof_argument::GpuprofArgument;
 use super::json;
-use super::own::Own;
 use crate::analysis::labels::Labels;
 use crate::trace::slots::Slots;
 use hashbrown::HashMap;
@@ -129,7 +129,7 @@ impl<'a> Prepared<'a> {
     }
 
     /// What [`Prepared::call`] leaves out of the name.
-    pub fn call_suffix(&self, own: &mut Own, name: u32) {
+    pub fn call_suffix(&self, own: &mut GpuprofArgument, name: u32) {
         let make = || {
             let mut text = Vec::new();
             name_beside(&mut text, self.labels.api(name), self.labels.frames().names.get(name));
@@ -142,7 +142,7 @@ impl<'a> Prepared<'a> {
     }
 
     /// The exact name of a range, if JSON cannot hold it.
-    pub fn exact_name(&self, own: &mut Own, name: u32) {
+    pub fn exact_name(&self, own: &mut GpuprofArgument, name: u32) {
         let bytes = self.labels.frames().names.get(name);
         if std::str::from_utf8(bytes).is_err() {
             json::exact(own.key("name_id"), bytes);

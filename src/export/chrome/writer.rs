@@ -4,10 +4,10 @@ use super::event::{self, Events, View};
 use super::foreign::{self, Lanes, Waiting};
 use super::head;
 use super::json;
+use super::numbering::{self, Numbering};
 use super::output::Output;
 use super::own;
 use super::prepared::{self, Prepared};
-use super::who::{self, Who};
 use crate::analysis::allocated::{self, Allocated};
 use crate::analysis::cpu_slices::{self, SampledThread, earlier};
 use crate::error::Result;
@@ -38,7 +38,7 @@ const LIST_BYTES: usize = 100_000;
 pub struct Writer<'a, 'n> {
     context: &'a Context<'a>,
     prepared: Prepared<'a>,
-    who: Who<'a, 'n>,
+    numbering: Numbering<'a, 'n>,
     placing: Placing<'a>,
     /// Rows that define devices, contexts, streams and threads.
     defining: Vec<(Arc<Piece>, usize)>,
@@ -68,11 +68,11 @@ impl<'a, 'n> Writer<'a, 'n> {
         let mut prepared = Prepared::new(context.labels);
         prepared.external_ids = external_ids(context)?;
         let shapes = vec![false; context.frames.shape_count()];
-        let who = Who::new(naming);
+        let numbering = Numbering::new(naming);
         Ok(Writer {
             context,
             prepared,
-            who,
+            numbering,
             placing,
             defining,
             zero_ns: None,
@@ -102,7 +102,7 @@ impl<'a, 'n> Writer<'a, 'n> {
         // The longest first, as everywhere.
         for (piece, i) in entries.iter().rev() {
             let (tracks, names) = (&self.placing.tracks, &self.context.frames.names);
-            self.lanes.write(&mut text, (piece, *i), tracks, &mut self.who, &self.prepared, names, zero_ns);
+            self.lanes.write(&mut text, (piece, *i), tracks, &mut self.numbering, &self.prepared, names, zero_ns);
         }
         output.text(text)
     }
@@ -124,7 +124,7 @@ impl<'a, 'n> Writer<'a, 'n> {
         let zero_ns = self.begin(first, output)?;
         let mut text = Vec::new();
         for track in placed.new_tracks.clone() {
-            self.who.open(&self.placing.tracks[track], &mut text);
+            self.numbering.open(&self.placing.tracks[track], &mut text);
         }
         let views: Vec<View> = placed.pieces.iter().map(|piece| View::of(piece)).collect();
         self.new_shapes(placed, &views, &mut text);
@@ -132,7 +132,7 @@ impl<'a, 'n> Writer<'a, 'n> {
             context: self.context,
             prepared: &self.prepared,
             zero_ns,
-            heads: &self.who.heads,
+            heads: &self.numbering.heads,
             several_processes: self.context.frames.processes.len() > 1,
         };
         count_memory(&mut self.allocated, &events, placed, &mut text);
@@ -171,10 +171,10 @@ impl<'a, 'n> Writer<'a, 'n> {
         let mut text = Vec::new();
         cpu_slices::each(frames, filter, |thread, edge| {
             let head = *heads.entry(thread).or_insert_with(|| {
-                self.who.open(&Track { line: thread.into(), lane: 0 }, &mut text);
-                self.who.heads.len() - 1
+                self.numbering.open(&Track { line: thread.into(), lane: 0 }, &mut text);
+                self.numbering.heads.len() - 1
             });
-            event::stack_edge(&mut text, labels, &self.who.heads[head], zero_ns, &edge);
+            event::stack_edge(&mut text, labels, &self.numbering.heads[head], zero_ns, &edge);
             if text.len() >= LIST_BYTES {
                 output.text(std::mem::take(&mut text))?;
             }
@@ -199,11 +199,11 @@ impl<'a, 'n> Writer<'a, 'n> {
             .collect();
         self.prepared.multiprocessors = common(devices.iter().map(|(_, device)| device.multiprocessors));
         let mut header = Vec::new();
-        head::write(&mut header, self.context.labels, &self.who, &devices, zero_ns);
+        head::write(&mut header, self.context.labels, &self.numbering, &devices, zero_ns);
         let mut text = Vec::new();
-        self.who.describe_processes(&mut text);
+        self.numbering.describe_processes(&mut text);
         if text.is_empty() {
-            who::describe(&mut text, "gpuprof_rows", 0, 0, |_| {});
+            numbering::describe(&mut text, "gpuprof_rows", 0, 0, |_| {});
         }
         let defining = std::mem::take(&mut self.defining);
         for same in defining.chunk_by(|(a, _), (b, _)| Arc::ptr_eq(a, b)) {
@@ -240,7 +240,7 @@ impl<'a, 'n> Writer<'a, 'n> {
     fn list(&self, out: &mut Vec<u8>, process: u32, batch: &Batch, rows: &[usize]) {
         let mut rows = rows.iter().peekable();
         while rows.peek().is_some() {
-            who::describe(out, "gpuprof_rows", self.who.pid(process), 0, |out| {
+            numbering::describe(out, "gpuprof_rows", self.numbering.pid(process), 0, |out| {
                 out.extend_from_slice(b"\"gpuprof\":{\"process\":");
                 json::unsigned(out, process.into());
                 out.extend_from_slice(b",\"table\":");
@@ -253,7 +253,7 @@ impl<'a, 'n> Writer<'a, 'n> {
                     if out.len() > begin {
                         out.push(b',');
                     }
-                    own::row(out, &self.context.frames.names, batch, i);
+                    gpuprof_argument::row(out, &self.context.frames.names, batch, i);
                 }
                 out.extend_from_slice(b"]}");
             });
@@ -290,7 +290,7 @@ impl<'a, 'n> Writer<'a, 'n> {
             self.context.note("details-left-out", text);
         }
         let mut text = Vec::new();
-        self.lanes.finish(&mut text, &self.who);
+        self.lanes.finish(&mut text, &self.numbering);
         text.extend_from_slice(b"\n]}\n");
         output.text(text)
     }

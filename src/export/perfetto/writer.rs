@@ -10,10 +10,10 @@ use super::wire;
 use crate::analysis::cpu_slices::{self, SampledThread, earlier};
 use crate::error::Result;
 use crate::export::Context;
-use crate::export::behind::Behind;
 use crate::export::slices::line::{Form, Line};
 use crate::export::slices::naming::Naming;
 use crate::export::slices::place::{Placed, Placing, Track};
+use crate::export::write_thread::WriteThread;
 use crate::trace::ordered::Chunk;
 use hashbrown::HashMap;
 use rayon::prelude::*;
@@ -43,7 +43,7 @@ pub fn packet(out: &mut Vec<u8>, prefix: &[u8], time: Option<u64>, write: impl F
 /// Writes a trace.
 pub struct Writer<'a, 'n> {
     context: &'a Context<'a>,
-    output: &'n mut Behind,
+    output: &'n mut WriteThread,
     placing: Placing<'a>,
     names: Names<'a>,
     tracks: Tracks<'a, 'n>,
@@ -75,7 +75,7 @@ impl<'a, 'n> Writer<'a, 'n> {
     /// A part of a file that cannot be read.
     pub fn new(
         context: &'a Context<'a>,
-        output: &'n mut Behind,
+        output: &'n mut WriteThread,
         naming: &'n mut Naming<'a>,
         placing: Placing<'a>,
         extras: Extras,

@@ -1,7 +1,7 @@
 //! What lines are called.
 
+use super::definitions::Definitions;
 use super::line::Line;
-use super::people::People;
 use crate::analysis::labels::Labels;
 use hashbrown::HashMap;
 
@@ -10,15 +10,15 @@ pub struct Naming<'a> {
     /// Names of everything in the traces.
     pub labels: &'a Labels<'a>,
     /// Names of threads and streams.
-    pub people: &'a People,
+    pub definitions: &'a Definitions,
     /// The context of each device that was met first; it needs no mention.
     first_context: HashMap<(u32, u32), u32>,
 }
 
 impl<'a> Naming<'a> {
     /// Nothing named yet.
-    pub fn new(labels: &'a Labels<'a>, people: &'a People) -> Self {
-        Naming { labels, people, first_context: HashMap::new() }
+    pub fn new(labels: &'a Labels<'a>, definitions: &'a Definitions) -> Self {
+        Naming { labels, definitions, first_context: HashMap::new() }
     }
 
     /// The name of a line among all lines of its device or process: `stream 7`, `context 2, stream 7`.
@@ -38,7 +38,7 @@ impl<'a> Naming<'a> {
     /// The name of a line among those of its context.
     pub fn in_context(&self, line: Line) -> String {
         let stream_name = |process, context, stream| match self
-            .people
+            .definitions
             .stream_name_id(process, context, stream)
             .map(|id| self.labels.text(id))
         {
@@ -66,7 +66,7 @@ impl<'a> Naming<'a> {
     }
 
     fn thread(&self, process: u32, tid: u32) -> String {
-        match self.people.thread_name_id(process, tid) {
+        match self.definitions.thread_name_id(process, tid) {
             Some(id) => self.labels.text(id).to_owned(),
             None => format!("thread {tid}"),
         }

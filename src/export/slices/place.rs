@@ -1,8 +1,8 @@
 //! Gives every row its line and lane.
 
+use super::definitions::Definitions;
 use super::line::{Form, Line};
 use super::links::Links;
-use super::people::People;
 use super::view::view;
 use crate::export::lanes::Lanes;
 use crate::trace::ordered::{Chunk, Piece};
@@ -81,7 +81,7 @@ const WAITING_ROWS: usize = 250_000;
 
 /// Places rows.
 pub struct Placing<'a> {
-    people: &'a People,
+    definitions: &'a Definitions,
     links: Option<Links>,
     lines: Vec<Lines>,
     by_line: HashMap<Line, u32>,
@@ -168,9 +168,9 @@ struct Timed {
 
 impl<'a> Placing<'a> {
     /// Nothing placed yet.
-    pub fn new(people: &'a People, links: Option<Links>) -> Self {
+    pub fn new(definitions: &'a Definitions, links: Option<Links>) -> Self {
         let (lines, by_line, tracks, carried) = Default::default();
-        Placing { people, links, lines, by_line, tracks, carried, span: None }
+        Placing { definitions, links, lines, by_line, tracks, carried, span: None }
     }
 
     /// Places the rows of the next chunk, but for the last ones, which may have to wait.
@@ -218,7 +218,7 @@ impl<'a> Placing<'a> {
 
     fn slot(&mut self, source: &mut Source, row: &Timed) -> Slot {
         let i = row.row as usize;
-        let line = line_of(self.people, source, i);
+        let line = line_of(self.definitions, source, i);
         let number = match source.last {
             Some((last, number)) if last == line => number,
             _ => self.line(line),
@@ -309,7 +309,7 @@ impl<'p> Source<'p> {
 }
 
 /// The line a row belongs to.
-fn line_of(people: &People, source: &Source, i: usize) -> Line {
+fn line_of(definitions: &Definitions, source: &Source, i: usize) -> Line {
     let columns = &source.columns;
     let process = source.piece.process;
     let device = || columns.device.get(i).unwrap_or(0);
@@ -320,11 +320,11 @@ fn line_of(people: &People, source: &Source, i: usize) -> Line {
         Kind::Work => Line::Stream { process, device: device(), context: context(), stream: stream() },
         Kind::Graph => Line::Graphs { process, device: device(), context: context(), stream: stream() },
         Kind::Event => {
-            let device = people.device_of(process, columns.context.get(i));
+            let device = definitions.device_of(process, columns.context.get(i));
             Line::Stream { process, device, context: context(), stream: stream() }
         }
         Kind::Sync => {
-            let device = people.device_of(process, columns.context.get(i));
+            let device = definitions.device_of(process, columns.context.get(i));
             Line::Sync { process, device, context: context(), stream: columns.stream.get(i) }
         }
         Kind::UnifiedMemory => {
@@ -394,8 +394,8 @@ mod tests {
 
     #[test]
     fn what_contains_comes_first_even_from_the_next_chunk() {
-        let people = People::default();
-        let mut placing = Placing::new(&people, None);
+        let definitions = Definitions::default();
+        let mut placing = Placing::new(&definitions, None);
         // In the order of `in_order`: of equal starts the shortest first.
         let placed = [
             placing.place(&ranges(&[(0, 10), (20, 20), (20, 25)])),
@@ -408,8 +408,8 @@ mod tests {
 
     #[test]
     fn records_without_times_are_drawn_within_the_trace() {
-        let people = People::default();
-        let mut placing = Placing::new(&people, None);
+        let definitions = Definitions::default();
+        let mut placing = Placing::new(&definitions, None);
         let mut builder = KernelBuilder::default();
         for (start_ns, duration_ns) in [(1_000, Some(50)), (0, None), (i64::MAX, None), (1_010, None)] {
             builder.push(KernelRow { start_ns, duration_ns, ..KernelRow::default() });

@@ -5,8 +5,8 @@ use super::reader::Reader;
 use super::work::Details;
 use crate::cupti;
 use crate::import::kineto::event::{Category, Event};
+use crate::import::kineto::json_tokens::Value;
 use crate::import::kineto::number::nanoseconds;
-use crate::import::kineto::tape::Value;
 use crate::trace::sink::valid_duration;
 use trace_format::tables::{self, ApiRow};
 

@@ -2,7 +2,7 @@
 //! of processes and threads which it is; what runs there is work of a GPU and must not be added up with the CPU's time.
 
 use super::super::kineto::event::Event;
-use super::super::kineto::tape::{Tape, Value};
+use super::super::kineto::json_tokens::{Tape, Value};
 use super::super::kineto::text::unescape;
 use hashbrown::HashMap;
 

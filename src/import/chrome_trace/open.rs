@@ -2,7 +2,7 @@
 //! write one buffer per thread or sort by their ends make use of that: ends are matched by time.
 
 use super::super::kineto::event::Event;
-use super::super::kineto::tape::{Tape, Value};
+use super::super::kineto::json_tokens::{Tape, Value};
 use super::work::Work;
 use hashbrown::HashMap;
 

@@ -3,8 +3,8 @@
 use super::super::kineto::args::Args;
 use super::super::kineto::codes;
 use super::super::kineto::event::{Category, Event};
+use super::super::kineto::json_tokens::{Tape, Value};
 use super::super::kineto::number::{id, integer};
-use super::super::kineto::tape::{Tape, Value};
 use super::lanes::{Place, number};
 use crate::trace::sink::{ProcessIx, Sink};
 use trace_format::schema::TableSpec;

@@ -1,6 +1,6 @@
 //! Rows of our CSV files, of one table or of many.
 
-use super::{People, shape};
+use super::{Declared, shape};
 use crate::error::{Error, Result};
 use crate::export::flat::{FILE_ROWS, IS_LAST, ORIGIN, ROW, name_column};
 use crate::import::encoding::Decoded;
@@ -85,7 +85,7 @@ impl Open {
 ///
 /// # Errors
 /// A file that cannot be opened or has no heading. Rows that make no sense are counted and noted.
-pub fn read(path: &Path, need: &Need, sink: &mut Sink, people: &mut People) -> Result<()> {
+pub fn read(path: &Path, need: &Need, sink: &mut Sink, declared: &mut Declared) -> Result<()> {
     let file = File::open(path).map_err(|e| Error::at(path, format_args!("cannot be opened: {e}")))?;
     let mut file = BufReader::with_capacity(1 << 18, file);
     let packed =
@@ -126,7 +126,7 @@ pub fn read(path: &Path, need: &Need, sink: &mut Sink, people: &mut People) -> R
                     Some(_) => value(row).filter(|_| value(is_last) == Some(1)),
                     None => value(file_rows),
                 };
-                rows.take(&record, need, sink, people);
+                rows.take(&record, need, sink, declared);
             }
             Err(error) => {
                 failed = true;
@@ -142,7 +142,7 @@ pub fn read(path: &Path, need: &Need, sink: &mut Sink, people: &mut People) -> R
     }
     let odd = rows.odd;
     let has_end = matches!(reader.get_ref().last, b'\n' | b'\r');
-    rows.finish(sink, people);
+    rows.finish(sink, declared);
     match (is_last.or(file_rows), closing) {
         _ if failed => {}
         (Some(_), Some(written)) if written == count => {}
@@ -207,7 +207,7 @@ fn number<T: std::str::FromStr>(bytes: &[u8]) -> Option<T> {
 }
 
 impl Rows {
-    fn take(&mut self, record: &csv::ByteRecord, need: &Need, sink: &mut Sink, people: &mut People) {
+    fn take(&mut self, record: &csv::ByteRecord, need: &Need, sink: &mut Sink, declared: &mut Declared) {
         let field = |at: Option<usize>| at.and_then(|at| record.get(at)).filter(|bytes| !bytes.is_empty());
         let name = field(self.table).and_then(|name| std::str::from_utf8(name).ok());
         let Some(table) = name.and_then(tables::by_name).filter(|table| table.role != Role::Json) else {
@@ -227,14 +227,14 @@ impl Rows {
         };
         let counts_from_1970 = head("clock") == Some(b"unix");
         if let (true, Some(origin_ns)) = (counts_from_1970, head(ORIGIN).and_then(number)) {
-            people.origins_ns.entry(ordinal).or_insert(origin_ns);
+            declared.origins_ns.entry(ordinal).or_insert(origin_ns);
         }
-        let process = people.process(sink, ordinal, info);
-        if table.role == Role::Defining && !people.has_table.contains(&table.id) {
-            people.has_table.push(table.id);
+        let process = declared.process(sink, ordinal, info);
+        if table.role == Role::Defining && !declared.has_table.contains(&table.id) {
+            declared.has_table.push(table.id);
         }
         for (id, name, known) in
-            [("device", "device_name", &mut people.devices), ("tid", "thread_name", &mut people.threads)]
+            [("device", "device_name", &mut declared.devices), ("tid", "thread_name", &mut declared.threads)]
         {
             if let (Some(id), Some(name)) = (head(id).and_then(number), head(name))
                 && !known.contains_key(&(ordinal, id))
@@ -252,11 +252,11 @@ impl Rows {
         }
     }
 
-    fn finish(self, sink: &mut Sink, people: &People) {
+    fn finish(self, sink: &mut Sink, declared: &Declared) {
         let mut open: Vec<_> = self.open.into_iter().filter(|(_, open)| open.rows > 0).collect();
         open.sort_by_key(|(key, _)| *key);
         for ((ordinal, _), mut open) in open {
-            if let Some(process) = people.processes.get(&ordinal) {
+            if let Some(process) = declared.processes.get(&ordinal) {
                 sink.processes[process.0].batches.push(open.take());
             }
         }

@@ -1,6 +1,6 @@
 //! Tables of our Parquet and Arrow exports.
 
-use super::{People, shape};
+use super::{Declared, shape};
 use crate::error::{Error, Result};
 use crate::export::flat::name_column;
 use crate::trace::batch;
@@ -66,13 +66,13 @@ impl Wanted {
 ///
 /// # Errors
 /// A file that cannot be opened or decoded.
-pub fn read(path: &Path, wanted: Wanted, format: &str, sink: &mut Sink, people: &mut People) -> Result<()> {
+pub fn read(path: &Path, wanted: Wanted, format: &str, sink: &mut Sink, declared: &mut Declared) -> Result<()> {
     let file = File::open(path).map_err(|e| Error::at(path, format_args!("cannot be opened: {e}")))?;
     let failed = |e: PolarsError| Error::at(path, format_args!("cannot be decoded: {e}")).remedy("export again");
-    people.has_table.push(wanted.table.id);
+    declared.has_table.push(wanted.table.id);
     // The decoders panic on some damaged files.
     let read = guarded(|| {
-        let mut each = |frame: DataFrame| take(&frame, wanted, sink, people);
+        let mut each = |frame: DataFrame| take(&frame, wanted, sink, declared);
         let columns = wanted.columns();
         if format == "parquet" { parquet(file, &columns, &mut each) } else { arrow(file, &columns, &mut each) }
     });
@@ -103,11 +103,11 @@ fn arrow(
 }
 
 /// Takes rows into the trace.
-fn take(frame: &DataFrame, wanted: Wanted, sink: &mut Sink, people: &mut People) -> PolarsResult<()> {
+fn take(frame: &DataFrame, wanted: Wanted, sink: &mut Sink, declared: &mut Declared) -> PolarsResult<()> {
     for from in (0..frame.height()).step_by(BATCH_ROWS) {
         let block = frame.slice(from as i64, BATCH_ROWS.min(frame.height() - from));
         for (ordinal, rows) in by_process(&block)? {
-            let process = people.process(sink, ordinal, ProcessInfo::default);
+            let process = declared.process(sink, ordinal, ProcessInfo::default);
             let batch = to_batch(wanted, &rows, sink)?;
             sink.processes[process.0].batches.push(batch);
         }

@@ -1,7 +1,7 @@
 //! The arguments of an event, as far as rows have columns for them.
 
+use super::json_tokens::{Tape, Value};
 use super::number::{id, integer, integers};
-use super::tape::{Tape, Value};
 
 /// What the arguments of a GPU event, an API call or a synchronisation say.
 #[derive(Clone, Copy, Default, Debug, PartialEq)]

@@ -3,11 +3,11 @@
 use super::document::Visitor;
 use super::event::{Category, Event};
 use super::header::Header;
+use super::json_tokens::{Tape, Value};
 use super::number::nanoseconds;
-use super::people::{Pids, Threads};
+use super::processes::{Pids, Threads};
 use super::rows::{ANNOTATION, OPERATOR, PYTHON, Times};
 use super::tally::Tallies;
-use super::tape::{Tape, Value};
 use super::text::unescape;
 use super::thread_ids::ThreadIds;
 use crate::import::chrome_trace::lanes::Lanes;

@@ -9,7 +9,7 @@ mod resync;
 use self::resync::Next;
 use super::event::{Event, Read};
 use super::index::Indexer;
-use super::tape::{Nest, Step, Tape, Value, value_start};
+use super::json_tokens::{Nest, Step, Tape, Value, value_start};
 use super::text::unescape;
 
 /// The largest event or header field that is looked at; a larger one is left out. The largest seen in a real trace

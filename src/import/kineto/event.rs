@@ -1,6 +1,6 @@
 //! One trace event, its fields found but not yet understood.
 
-use super::tape::{Step, Tape, Value};
+use super::json_tokens::{Step, Tape, Value};
 use super::text::unescape;
 
 /// The fields of an event that anybody here asks for. The last of equal keys counts, as in Python's `json`.

@@ -3,10 +3,10 @@
 
 use super::convert::Converter;
 use super::event::Event;
+use super::gpuprof_fields::{self, Extra};
+use super::json_tokens::{Tape, Value};
 use super::number::{integer, nanoseconds};
-use super::own::{self, Extra};
 use super::rows::{Times, lane_stream};
-use super::tape::{Tape, Value};
 use crate::trace::sink::{ProcessIx, valid_duration};
 use trace_format::schema::TableSpec;
 use trace_format::tables::{DetailsRow, ForeignRow};
@@ -94,7 +94,9 @@ fn has_column(table: &TableSpec, key: &[u8], value: Value) -> bool {
 /// Whether a bandwidth is that of the bytes of an event in its duration. Old traces counted in another clock.
 fn follows(bandwidth: Value, tape: Tape, args: usize, duration_ns: Option<i64>) -> bool {
     let bytes = tape.fields(args).find(|(key, _)| *key == b"bytes").and_then(|(_, value)| integer(value));
-    let (Some(bytes), Some(duration_ns @ 1..), Some(written)) = (bytes, duration_ns, own::float(bandwidth)) else {
+    let (Some(bytes), Some(duration_ns @ 1..), Some(written)) =
+        (bytes, duration_ns, gpuprof_fields::float(bandwidth))
+    else {
         return false;
     };
     let computed = bytes as f64 / duration_ns as f64;
@@ -209,7 +211,9 @@ impl Converter<'_, '_> {
             }
         }
         let category_name_id = match event.category {
-            Value::Text(_) => own::bytes(tape, event.category).map_or(0, |category| self.sink.name(&category)),
+            Value::Text(_) => {
+                gpuprof_fields::bytes(tape, event.category).map_or(0, |category| self.sink.name(&category))
+            }
             _ => 0,
         };
         let row = ForeignRow {
@@ -226,7 +230,7 @@ impl Converter<'_, '_> {
 
 /// The number of an arrow: its `id`, or one made of that (FNV-1a) where it is a text.
 fn arrow(id: Value) -> u64 {
-    match (own::unsigned(id).or(integer(id).map(|number| number as u64)), id) {
+    match (gpuprof_fields::unsigned(id).or(integer(id).map(|number| number as u64)), id) {
         (Some(number), _) => number,
         (None, Value::Text(text)) => {
             text.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &b| (hash ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))

@@ -1,9 +1,9 @@
 //! The header of a trace: devices, ranks, versions and the epoch. Nothing else of it is copied: metadata that
 //! people add holds environments, host names and access tokens.
 
+use super::gpuprof_fields::GpuprofFields;
+use super::json_tokens::{Tape, Value};
 use super::number::{id, integer};
-use super::own::Own;
-use super::tape::{Tape, Value};
 use super::text::unescape;
 use trace_format::tables::DeviceRow;
 
@@ -25,7 +25,7 @@ pub struct Header {
     /// The devices.
     pub devices: Vec<Device>,
     /// What gpuprof itself wrote, if it did.
-    pub own: Option<Own>,
+    pub own: Option<GpuprofFields>,
     /// Whether this is a speedscope file, which is no trace of events.
     pub speedscope: bool,
 }
@@ -63,7 +63,7 @@ impl Header {
             (b"cupti_version", _) => self.cupti = integer(value),
             (b"hip_runtime_version", _) => self.hip = integer(value),
             (b"baseTimeNanoseconds", _) => self.base_ns = integer(value),
-            (b"gpuprof", Value::Nested(open)) => self.own = Own::read(tape, open),
+            (b"gpuprof", Value::Nested(open)) => self.own = GpuprofFields::read(tape, open),
             (b"$schema", Value::Text(url)) => self.speedscope = url.windows(10).any(|w| w == b"speedscope"),
             (b"distributedInfo", Value::Nested(open)) => {
                 for (key, value) in tape.fields(open) {

@@ -1,7 +1,7 @@
 //! What is said about a trace that is partial, remarkable or none at all.
 
 use super::document::{End, ITEM_LIMIT};
-use super::own::Own;
+use super::gpuprof_fields::GpuprofFields;
 use super::tally::{Tallies, Tally};
 use super::unpack::Failure;
 use crate::error::Error;
@@ -58,7 +58,7 @@ pub fn end(path: &Path, sink: &mut Sink, tallies: &Tallies, end: End, failure: O
 }
 
 /// What is to say about a trace that gpuprof exported from others.
-pub fn exported(path: &Path, sink: &mut Sink, own: &Own) {
+pub fn exported(path: &Path, sink: &mut Sink, own: &GpuprofFields) {
     if !own.notes.is_empty() {
         let codes: Vec<_> = own.notes.iter().map(|code| String::from_utf8_lossy(code)).collect();
         let text = format!("{}: exported from traces about which was said: {}", path.display(), codes.join(", "));

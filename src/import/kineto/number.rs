@@ -1,7 +1,7 @@
 //! Decimal text to integers, exactly: a microsecond count of 2024 with three decimals needs more digits than a
 //! double has.
 
-use super::tape::Value;
+use super::json_tokens::Value;
 use std::cmp::Ordering;
 
 /// Nanoseconds of a number of microseconds; `None` if it is no number. Out of range saturates.

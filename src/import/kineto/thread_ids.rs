@@ -1,7 +1,7 @@
 //! Ids of threads in 32 bits, as our tables have them, of whatever a trace names its threads by.
 
+use super::json_tokens::Value;
 use super::number::integer;
-use super::tape::Value;
 use std::collections::HashMap;
 
 /// Gives every thread an id of its own. Ids that fit stay what they are; 64-bit ones (`pthread_self`) and words are

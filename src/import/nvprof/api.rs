@@ -11,7 +11,7 @@ const INVALID: &[u8] = b"INVALID";
 /// Reads the calls of both APIs.
 pub(super) fn read(r: &mut Reader) {
     let mut unknown = 0u64;
-    let own_names = super::own::call_names(r);
+    let own_names = super::gpuprof_tables::call_names(r);
     for (table, domain) in
         [("CUPTI_ACTIVITY_KIND_RUNTIME", cupti::RUNTIME), ("CUPTI_ACTIVITY_KIND_DRIVER", cupti::DRIVER)]
     {

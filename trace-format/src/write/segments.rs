@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::lexicon::Lexicon;
+use super::ring_definitions::RingDefinitions;
 use super::{Output, TraceWriter, WriteError, WriteOptions};
 use crate::columns::{Batch, Values};
 use crate::frame::REPEAT;
@@ -74,7 +74,7 @@ pub struct SegmentedWriter<S: Segments> {
     newest_ns: i64,
     /// The segments before the current one that still exist, oldest first.
     older: VecDeque<Past>,
-    lexicon: Lexicon,
+    definitions: RingDefinitions,
     /// Rows per table number in all segments before the current one.
     rows_before: BTreeMap<u16, u64>,
     /// Records that rows of `loss` in those tell of.
@@ -117,11 +117,11 @@ impl<S: Segments> SegmentedWriter<S> {
         let output = segments.open(1).map_err(|source| WriteError::Io { offset: 0, source })?;
         let run = header.run.clone().or_else(|| Some(hex(&random_id())));
         let header = FileHeader { run, segment: Some(1), ..header.clone() };
-        let lexicon = Lexicon::new(options.definitions_limit_bytes, segment_bytes);
+        let definitions = RingDefinitions::new(options.definitions_limit_bytes, segment_bytes);
         let options = WriteOptions {
             // If the next segment cannot be opened, this one goes on, but not for ever.
             limit_bytes: Some(segment_bytes.saturating_mul(2)),
-            // A segment repeats its own definitions; the lexicon has those of all.
+            // A segment repeats its own definitions; `RingDefinitions` has those of all segments.
             definitions_limit_bytes: options.definitions_limit_bytes / 3,
             ..options
         };
@@ -142,7 +142,7 @@ impl<S: Segments> SegmentedWriter<S> {
             now_ns: 0,
             newest_ns: 0,
             older: VecDeque::new(),
-            lexicon,
+            definitions,
             rows_before: BTreeMap::new(),
             lost_before: 0,
             lost_in_current: 0,
@@ -171,15 +171,15 @@ impl<S: Segments> SegmentedWriter<S> {
         let is_activity = batch.table.role == Role::Activity && batch.rows > 0;
         self.turn(is_activity);
         if batch.table.role != Role::Json {
-            let wanted = self.lexicon.wanted_by(batch);
+            let wanted = self.definitions.wanted_by(batch);
             for definitions in wanted.batches() {
-                self.current.write_batch(&definitions).inspect_err(|_| self.lexicon.start_over(self.number))?;
+                self.current.write_batch(&definitions).inspect_err(|_| self.definitions.start_over(self.number))?;
             }
         }
         let before = self.current.rows(batch.table);
         let written = self.current.write_batch(batch);
         let rows = usize::try_from(self.current.rows(batch.table) - before).unwrap_or(batch.rows).min(batch.rows);
-        self.lexicon.learn(batch, rows);
+        self.definitions.learn(batch, rows);
         if is_activity && rows > 0 {
             self.active_ns = Some(self.now_ns);
         }
@@ -192,7 +192,7 @@ impl<S: Segments> SegmentedWriter<S> {
     /// As [`TraceWriter::write_json`].
     pub fn write_json(&mut self, table: &'static TableSpec, value: &Value) -> Result<(), WriteError> {
         self.turn(false);
-        self.lexicon.learn_json(table, value);
+        self.definitions.learn_json(table, value);
         self.current.write_json(table, value)
     }
 
@@ -213,7 +213,7 @@ impl<S: Segments> SegmentedWriter<S> {
 
     /// References to names and shapes that were forgotten: more were in use at once than memory holds.
     pub fn unknown_names(&self) -> u64 {
-        self.lexicon.unknown()
+        self.definitions.unknown()
     }
 
     /// The segment being written.
@@ -287,7 +287,7 @@ impl<S: Segments> SegmentedWriter<S> {
         let past_bytes = self.current.bytes();
         // The new one is complete before the old one is closed: there is no moment without a trace.
         let most = (past_bytes / 4).max(LEAST_OPENING_BYTES).min((self.segment_bytes / 4).max(64 << 10));
-        let opening = self.lexicon.open(number, usize::try_from(most).unwrap_or(usize::MAX));
+        let opening = self.definitions.open(number, usize::try_from(most).unwrap_or(usize::MAX));
         let next = TraceWriter::create(output, &header, self.options).and_then(|mut next| {
             if let Some(process) = &opening.process {
                 next.write_json(&tables::PROCESS, process)?;
@@ -305,7 +305,7 @@ impl<S: Segments> SegmentedWriter<S> {
             Ok(next) => next,
             Err(error) => {
                 // Back to the segment that goes on. What it has already may come a second time, which does no harm.
-                self.lexicon.start_over(self.number);
+                self.definitions.start_over(self.number);
                 let _ = self.segments.remove(number);
                 return Err(error);
             }

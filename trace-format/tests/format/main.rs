@@ -6,6 +6,7 @@
 mod common;
 mod damage;
 mod golden;
+mod gpu_check;
 mod ring;
 mod roundtrip;
 mod versions;

@@ -2,25 +2,25 @@
 
 use serde_json::json;
 
-use super::super::desk::{Answer, Desk};
 use super::super::protocol::Request;
+use super::super::state::{Answer, State};
 use super::Verb;
 use crate::messages::Message;
 use crate::{cupti, sys};
 
 pub(in super::super) static VERB: Verb = Verb { name: "mark", run };
 
-fn run(desk: &mut Desk, request: &Request) -> Answer {
-    mark(desk, request).into()
+fn run(state: &mut State, request: &Request) -> Answer {
+    mark(state, request).into()
 }
 
-fn mark(desk: &mut Desk, request: &Request) -> Result<Answer, String> {
+fn mark(state: &mut State, request: &Request) -> Result<Answer, String> {
     // First of all: what follows takes time.
-    let (session, unix_ns) = (desk.session, sys::realtime_ns());
+    let (session, unix_ns) = (state.session, sys::realtime_ns());
     let time_ns = cupti::may_call().then(|| session.cupti.timestamp_ns()).flatten();
     let text = request.text("text")?.filter(|text| !text.is_empty()).ok_or("\"text\" is missing: what to note")?;
     let notes = request.text("notes")?.filter(|notes| !notes.is_empty());
-    if let Some(why) = desk.is_over() {
+    if let Some(why) = state.is_over() {
         return Err(format!("recording is over: {why}"));
     }
     let start_ns = time_ns.unwrap_or(unix_ns);

@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 use shim_config::variables::Flag;
 use shim_config::{Settings, SizePolicy, VARIABLES, Variable};
 
-use super::super::desk::{Answer, Desk};
 use super::super::protocol::Request;
+use super::super::state::{Answer, State};
 use super::Verb;
 use crate::gate::GATE;
 use crate::messages::{Adjustment, Message};
@@ -71,35 +71,35 @@ pub(super) fn current(settings: &Settings) -> Value {
     Value::Object(values.collect())
 }
 
-fn run(desk: &mut Desk, request: &Request) -> Answer {
-    set(desk, request).into()
+fn run(state: &mut State, request: &Request) -> Answer {
+    set(state, request).into()
 }
 
-fn set(desk: &mut Desk, request: &Request) -> Result<Answer, String> {
+fn set(state: &mut State, request: &Request) -> Result<Answer, String> {
     let values = request.get("values").and_then(Value::as_object).filter(|values| !values.is_empty());
     let values = values.ok_or("\"values\" is missing: an object such as {\"flush-interval\":\"100ms\"}")?;
-    if let Some(why) = desk.is_over() {
+    if let Some(why) = state.is_over() {
         return Err(format!("recording is over: {why}"));
     }
     // All of them, or none.
-    let (changes, settings) = check(&desk.settings, values)?;
-    desk.settings = settings;
+    let (changes, settings) = check(&state.settings, values)?;
+    state.settings = settings;
     for change in changes {
-        (change.apply)(desk.session, &desk.settings);
+        (change.apply)(state.session, &state.settings);
     }
     let adjustment = Adjustment {
-        flush_ms: desk.settings.flush_ms,
-        limit_bytes: writer::limit_bytes(&desk.settings),
-        min_free_percent: desk.settings.min_free_percent,
-        fsync: desk.settings.fsync,
+        flush_ms: state.settings.flush_ms,
+        limit_bytes: writer::limit_bytes(&state.settings),
+        min_free_percent: state.settings.min_free_percent,
+        fsync: state.settings.fsync,
     };
     let note = values.iter().map(|(key, value)| format!("{key}={}", plain(value))).collect::<Vec<_>>().join(" ");
-    let shared = desk.session.shared;
-    shared.send(Message::Note { start_ns: desk.session.cupti.timestamp_ns(), text: format!("set {note}").into() });
+    let shared = state.session.shared;
+    shared.send(Message::Note { start_ns: state.session.cupti.timestamp_ns(), text: format!("set {note}").into() });
     if !shared.send(Message::Adjust(adjustment)) {
         return Err("too much waits to be written; try again".to_owned());
     }
-    Ok(Answer::done(json!({"settings": current(&desk.settings)})))
+    Ok(Answer::done(json!({"settings": current(&state.settings)})))
 }
 
 /// What is to change, and the settings as they would be.

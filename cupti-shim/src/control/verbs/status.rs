@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 use shim_config::rank::place;
 
-use super::super::desk::{Answer, Desk};
 use super::super::protocol::Request;
+use super::super::state::{Answer, State};
 use super::{Verb, names, set};
 use crate::gate::GATE;
 use crate::{load, process, sys};
@@ -14,10 +14,10 @@ const COMMAND_BYTES: usize = 1024;
 
 pub(in super::super) static VERB: Verb = Verb { name: "status", run };
 
-fn run(desk: &mut Desk, _: &Request) -> Answer {
-    let session = desk.session;
+fn run(state: &mut State, _: &Request) -> Answer {
+    let session = state.session;
     let (loaded, progress) = (session.loaded, &session.shared.progress);
-    let (rate, rate_over_ns) = desk.rate();
+    let (rate, rate_over_ns) = state.rate();
     let place = place(&|name| loaded.var(name));
     let trace = session.trace_path().map(|path| String::from_utf8_lossy(&path).into_owned());
     let mut facts = json!({
@@ -31,9 +31,9 @@ fn run(desk: &mut Desk, _: &Request) -> Answer {
         "start_unix_ns": loaded.start_unix_ns,
         "uptime_ns": sys::realtime_ns().saturating_sub(loaded.start_unix_ns).max(0),
         "devices": devices(progress.devices()),
-        "state": desk.state(),
-        "over": desk.is_over(),
-        "capture": desk.settings.capture.to_string(),
+        "state": state.state(),
+        "over": state.is_over(),
+        "capture": state.settings.capture.to_string(),
         "windows": GATE.windows(),
         "records": progress.written(),
         "records_per_s": (rate * 10.0).round() / 10.0,
@@ -43,7 +43,7 @@ fn run(desk: &mut Desk, _: &Request) -> Answer {
         "lost": progress.lost(),
         "trace": trace,
         "bytes": progress.bytes(),
-        "settings": set::current(&desk.settings),
+        "settings": set::current(&state.settings),
         "verbs": names(),
         "version": env!("CARGO_PKG_VERSION"),
     });

@@ -126,7 +126,7 @@ pub static OPTIONS: &[NvprofOption] = &[
         Argument::None,
         Works,
         "profile what is started elsewhere: with variables that are printed, until Ctrl+C",
-        |r, _| r.everyone = true,
+        |r, _| r.all_processes = true,
     ),
     option(
         "profile-api-trace",

@@ -5,7 +5,7 @@
 //! string is followed by what JSON allows, up to its closing brace.
 
 use super::Indexer;
-use crate::import::kineto::tape::{Nest, Tape};
+use crate::import::kineto::json_tokens::{Nest, Tape};
 
 /// What was found behind a damaged event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

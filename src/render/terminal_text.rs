@@ -1,4 +1,4 @@
-//! Text for people: lines that fit the terminal, and plain ASCII where the locale has nothing else.
+//! Text for a terminal: lines that fit its width, and plain ASCII where the locale has nothing else.
 
 use super::terminal::terminal_width;
 use crate::demangle::short_name;
@@ -7,33 +7,33 @@ use std::io::{self, IsTerminal, Write};
 
 /// How text for people is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct People {
+pub struct TerminalText {
     /// Characters that a line may have; `None`: any number.
     pub width: Option<usize>,
     /// Whether characters outside ASCII are to be replaced.
     pub ascii: bool,
 }
 
-impl People {
+impl TerminalText {
     /// What the standard output wants. What is piped is never cut, and neither is anything that is asked for `wide`.
-    pub fn of_stdout(wide: bool) -> People {
+    pub fn of_stdout(wide: bool) -> TerminalText {
         let is_terminal = io::stdout().is_terminal();
-        People { width: if is_terminal && !wide { terminal_width() } else { None }, ascii: ascii_only() }
+        TerminalText { width: if is_terminal && !wide { terminal_width() } else { None }, ascii: ascii_only() }
     }
 
     /// The characters that the locale has, in lines of any length.
-    pub fn uncut() -> People {
-        People { width: None, ascii: ascii_only() }
+    pub fn uncut() -> TerminalText {
+        TerminalText { width: None, ascii: ascii_only() }
     }
 
     /// Whether text is written as it is.
     pub fn is_plain(self) -> bool {
-        self == People::default()
+        self == TerminalText::default()
     }
 
     /// A writer that does to each line what is wanted.
     pub fn lines<W: Write>(self, out: W) -> Lines<W> {
-        Lines { out, people: self, line: Vec::new() }
+        Lines { out, terminal: self, line: Vec::new() }
     }
 
     fn line<'t>(self, line: &'t str) -> Cow<'t, str> {
@@ -108,10 +108,10 @@ pub fn to_ascii(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Writes whole lines as [`People`] wants them.
+/// Writes whole lines as [`TerminalText`] wants them.
 pub struct Lines<W: Write> {
     out: W,
-    people: People,
+    terminal: TerminalText,
     line: Vec<u8>,
 }
 
@@ -121,7 +121,7 @@ impl<W: Write> Write for Lines<W> {
             self.line.extend_from_slice(piece);
             if self.line.pop_if(|byte| *byte == b'\n').is_some() {
                 let line = String::from_utf8_lossy(&self.line);
-                self.out.write_all(self.people.line(&line).as_bytes())?;
+                self.out.write_all(self.terminal.line(&line).as_bytes())?;
                 self.out.write_all(b"\n")?;
                 self.line.clear();
             }
@@ -132,7 +132,7 @@ impl<W: Write> Write for Lines<W> {
     fn flush(&mut self) -> io::Result<()> {
         if !self.line.is_empty() {
             let line = String::from_utf8_lossy(&self.line);
-            self.out.write_all(self.people.line(&line).as_bytes())?;
+            self.out.write_all(self.terminal.line(&line).as_bytes())?;
             self.line.clear();
         }
         self.out.flush()
@@ -143,9 +143,9 @@ impl<W: Write> Write for Lines<W> {
 mod tests {
     use super::*;
 
-    fn written(people: People, pieces: &[&str]) -> String {
+    fn written(terminal: TerminalText, pieces: &[&str]) -> String {
         let mut out = Vec::new();
-        let mut lines = people.lines(&mut out);
+        let mut lines = terminal.lines(&mut out);
         pieces.iter().for_each(|piece| lines.write_all(piece.as_bytes()).unwrap());
         lines.flush().unwrap();
         drop(lines);
@@ -154,29 +154,29 @@ mod tests {
 
     #[test]
     fn lines_are_cut_to_the_width_however_they_come() {
-        let narrow = People { width: Some(6), ascii: false };
+        let narrow = TerminalText { width: Some(6), ascii: false };
         assert_eq!(written(narrow, &["abcd", "efgh\nabcdef\n", "grün grün"]), "abcde…\nabcdef\ngrün …");
-        assert_eq!(written(People::default(), &["abcdefgh\n"]), "abcdefgh\n");
+        assert_eq!(written(TerminalText::default(), &["abcdefgh\n"]), "abcdefgh\n");
     }
 
     #[test]
     fn a_name_that_is_too_long_begins_with_what_tells_it_apart() {
-        let narrow = People { width: Some(40), ascii: false };
+        let narrow = TerminalText { width: Some(40), ascii: false };
         let row =
             "  70.13%  1.2s  void at::native::copy<(int)4, at::native::Add<float>>(int, at::native::Add<float>)\n";
         assert_eq!(written(narrow, &[row]), "  70.13%  1.2s  copy<4, Add<float>>\n");
-        let narrow = People { width: Some(24), ascii: false };
+        let narrow = TerminalText { width: Some(24), ascii: false };
         assert_eq!(written(narrow, &[row]), "  70.13%  1.2s  copy<4,…\n");
         let sentence = "Times are those of the host (not of the GPU) and are not comparable\n";
         assert_eq!(written(narrow, &[sentence]), "Times are those of the …\n");
-        assert_eq!(written(People::default(), &[row]), row);
+        assert_eq!(written(TerminalText::default(), &[row]), row);
     }
 
     #[test]
     fn ascii_keeps_what_characters_mean() {
-        let ascii = People { width: None, ascii: true };
+        let ascii = TerminalText { width: None, ascii: true };
         assert_eq!(written(ascii, &["5 µs → 2 × 3, …\n", "grün\n"]), "5 us -> 2 x 3, ...\ngr?n\n");
-        assert_eq!(written(People { width: Some(6), ascii: true }, &["abcdefgh\n"]), "abc...\n");
+        assert_eq!(written(TerminalText { width: Some(6), ascii: true }, &["abcdefgh\n"]), "abc...\n");
     }
 
     #[test]

@@ -5,10 +5,10 @@ use super::codes;
 use super::convert::Converter;
 use super::event::{Category, Event};
 use super::foreign::RowKey;
+use super::gpuprof_fields::{self, Extra};
+use super::json_tokens::{Tape, Value};
 use super::number::{integer, nanoseconds};
-use super::own::{self, Extra};
 use super::rows::Times;
-use super::tape::{Tape, Value};
 use super::text::unescape;
 use crate::trace::sink::ProcessIx;
 use std::borrow::Cow;
@@ -218,7 +218,7 @@ impl Converter<'_, '_> {
 
     /// The exact name, or the printed one and what was cut off its end.
     fn own_name(&mut self, event: &Event, tape: Tape, extra: &Extra) -> u32 {
-        if let Some(name) = own::bytes(tape, extra.get("name_id")) {
+        if let Some(name) = gpuprof_fields::bytes(tape, extra.get("name_id")) {
             return self.sink.name(&name);
         }
         let text = |value| match value {
@@ -239,7 +239,7 @@ impl Converter<'_, '_> {
         }
         let args = Args::all(tape, event.args);
         let range_id = extra.or("range_id", args.external_id);
-        let domain = own::bytes(tape, extra.get("domain_id"));
+        let domain = gpuprof_fields::bytes(tape, extra.get("domain_id"));
         let row = RangeRow {
             start_ns: base.start_ns,
             end_ns: base.duration_ns.map(|duration| base.start_ns.saturating_add(duration)),
@@ -250,7 +250,7 @@ impl Converter<'_, '_> {
             category: extra.id("category"),
             color: extra.id("color"),
             payload_i64: extra.number("payload_i64"),
-            payload_f64: own::float(extra.get("payload_f64")),
+            payload_f64: gpuprof_fields::float(extra.get("payload_f64")),
             tid: extra.id("tid").unwrap_or_else(|| self.thread_ids.id(event.tid)),
         };
         let key =
@@ -305,5 +305,5 @@ impl Converter<'_, '_> {
 
 /// The graph node; its id may be too large for what Kineto's readers take.
 fn node(args: &Args, extra: &Extra) -> Option<u64> {
-    own::unsigned(extra.get("graph_node_id")).or(args.graph_node_id)
+    gpuprof_fields::unsigned(extra.get("graph_node_id")).or(args.graph_node_id)
 }

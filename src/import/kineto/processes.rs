@@ -1,8 +1,8 @@
-//! Which process and which threads a trace is of.
+//! The process that was traced, and its threads.
 
 use super::event::{Category, Event};
+use super::json_tokens::Value;
 use super::number::integer;
-use super::tape::Value;
 use super::text::unescape;
 use std::collections::HashMap;
 

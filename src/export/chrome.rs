@@ -10,21 +10,21 @@ mod cpu;
 mod event;
 mod foreign;
 mod gpu;
+mod gpuprof_argument;
 mod head;
 mod json;
+mod numbering;
 mod output;
-mod own;
 mod prepared;
-mod who;
 mod writer;
 
 use self::output::Output;
 use self::writer::Writer;
-use super::behind;
+use super::slices::definitions::Definitions;
 use super::slices::links::Links;
 use super::slices::naming::Naming;
-use super::slices::people::People;
 use super::slices::place::Placing;
+use super::thread;
 use super::{Columns, Context, Destination, Exporter, Keeps, Shape};
 use crate::error::Result;
 use crate::trace::sink::Need;
@@ -97,8 +97,8 @@ static LISTED: &[&TableSpec] = &[
 ];
 
 fn write(context: &Context, destination: &mut Destination) -> Result<()> {
-    behind::writing(destination.stream()?, |behind| {
-        write_document(context, &mut Output::new(behind, context.options.gzip))
+    write_thread::writing(destination.stream()?, |thread| {
+        write_document(context, &mut Output::new(thread, context.options.gzip))
     })
 }
 
@@ -108,13 +108,13 @@ fn write_document(context: &Context, output: &mut Output) -> Result<()> {
         false => None,
     };
     let mut defining = Vec::new();
-    let people = People::read(context, |chunk| {
+    let definitions = Definitions::read(context, |chunk| {
         defining
             .extend(chunk.order.iter().map(|&(piece, row)| (chunk.pieces[piece as usize].clone(), row as usize)));
         Ok(())
     })?;
-    let mut naming = Naming::new(context.labels, &people);
-    let mut writer = Writer::new(context, &mut naming, Placing::new(&people, links), defining)?;
+    let mut naming = Naming::new(context.labels, &definitions);
+    let mut writer = Writer::new(context, &mut naming, Placing::new(&definitions, links), defining)?;
     let drawn = [super::slices::DRAWN, foreign::TABLES].concat();
     context.rows_in_order(&drawn, |chunk| writer.chunk(chunk, output))?;
     writer.rest(output)?;

@@ -72,7 +72,7 @@ impl<T> Known<T> {
 }
 
 /// The memory of a ring.
-pub(super) struct Lexicon {
+pub(super) struct RingDefinitions {
     strings: Known<Box<[u8]>>,
     shapes: Known<ShapeRow>,
     /// Devices, contexts, streams, threads: written whole at the beginning of each segment.
@@ -101,11 +101,11 @@ impl Wanted {
     }
 }
 
-impl Lexicon {
+impl RingDefinitions {
     /// `limit_bytes`: most memory; `segment_bytes`: what a segment holds.
-    pub(super) fn new(limit_bytes: usize, segment_bytes: u64) -> Lexicon {
+    pub(super) fn new(limit_bytes: usize, segment_bytes: u64) -> RingDefinitions {
         let part = usize::try_from(segment_bytes / 8).unwrap_or(usize::MAX);
-        Lexicon {
+        RingDefinitions {
             strings: Known::default(),
             shapes: Known::default(),
             others: Vec::new(),
@@ -363,41 +363,41 @@ mod tests {
 
     #[test]
     fn what_a_segment_did_not_open_with_comes_before_its_first_use_and_once() {
-        let mut lexicon = Lexicon::new(1 << 20, 1 << 20);
-        lexicon.learn(&strings(1..101, 20), 100);
-        lexicon.learn(&shapes(1..101), 100);
-        assert_eq!(rows(lexicon.wanted_by(&kernels(&[1, 2, 100]))), [], "defined in this very segment");
-        let opening = lexicon.open(2, 0);
+        let mut definitions = RingDefinitions::new(1 << 20, 1 << 20);
+        definitions.learn(&strings(1..101, 20), 100);
+        definitions.learn(&shapes(1..101), 100);
+        assert_eq!(rows(definitions.wanted_by(&kernels(&[1, 2, 100]))), [], "defined in this very segment");
+        let opening = definitions.open(2, 0);
         assert_eq!(rows(opening.definitions), []);
-        assert_eq!(rows(lexicon.wanted_by(&kernels(&[5, 5, 0, 7, 5]))), [("string", 2), ("shape", 2)]);
-        assert_eq!(rows(lexicon.wanted_by(&kernels(&[7, 5]))), []);
+        assert_eq!(rows(definitions.wanted_by(&kernels(&[5, 5, 0, 7, 5]))), [("string", 2), ("shape", 2)]);
+        assert_eq!(rows(definitions.wanted_by(&kernels(&[7, 5]))), []);
         // What was used last comes first where there is room for a part.
-        let opening = lexicon.open(3, 4 * 2 * SHAPE_FILE_BYTES);
+        let opening = definitions.open(3, 4 * 2 * SHAPE_FILE_BYTES);
         let found: Vec<Batch> = opening.definitions.batches().collect();
         let ids = |batch: &Batch| (0..batch.rows).map(|i| StringRow::from_batch(batch, i).id).collect::<Vec<_>>();
         assert_eq!((found.len(), ids(&found[0])), (2, vec![5, 7, 98, 99, 100]));
         assert_eq!((found[1].rows, ShapeRow::from_batch(&found[1], 0).id), (2, 5));
-        assert_eq!(rows(lexicon.wanted_by(&kernels(&[7, 5]))), []);
-        assert_eq!(rows(lexicon.wanted_by(&kernels(&[100, 9]))), [("string", 1), ("shape", 2)]);
-        assert_eq!(lexicon.unknown(), 0);
+        assert_eq!(rows(definitions.wanted_by(&kernels(&[7, 5]))), []);
+        assert_eq!(rows(definitions.wanted_by(&kernels(&[100, 9]))), [("string", 1), ("shape", 2)]);
+        assert_eq!(definitions.unknown(), 0);
     }
 
     #[test]
     fn memory_is_bounded_and_what_is_in_use_is_not_forgotten() {
-        let mut lexicon = Lexicon::new(100_000, 1 << 20);
-        lexicon.learn(&strings(1..11, 50), 10);
-        lexicon.learn(&shapes(1..11), 10);
+        let mut definitions = RingDefinitions::new(100_000, 1 << 20);
+        definitions.learn(&strings(1..11, 50), 10);
+        definitions.learn(&shapes(1..11), 10);
         for segment in 2..200_u32 {
-            lexicon.open(segment, 1_000);
+            definitions.open(segment, 1_000);
             let first = segment * 100;
-            lexicon.learn(&strings(first..first + 100, 50), 100);
-            let wanted = lexicon.wanted_by(&kernels(&(1..11).collect::<Vec<_>>()));
+            definitions.learn(&strings(first..first + 100, 50), 100);
+            let wanted = definitions.wanted_by(&kernels(&(1..11).collect::<Vec<_>>()));
             assert!(wanted.batches().all(|b| b.rows <= 10));
-            assert!(lexicon.bytes <= 100_000);
+            assert!(definitions.bytes <= 100_000);
         }
-        assert_eq!(lexicon.unknown(), 0);
-        assert_eq!(rows(lexicon.wanted_by(&kernels(&[11]))), []);
-        assert_eq!(lexicon.unknown(), 1, "a shape that nobody ever defined");
+        assert_eq!(definitions.unknown(), 0);
+        assert_eq!(rows(definitions.wanted_by(&kernels(&[11]))), []);
+        assert_eq!(definitions.unknown(), 1, "a shape that nobody ever defined");
     }
 
     #[test]
@@ -405,47 +405,47 @@ mod tests {
         use crate::tables::api::ApiBuilder;
         use crate::tables::range::RangeBuilder;
         use crate::tables::{ApiRow, RangeRow};
-        let mut lexicon = Lexicon::new(100_000, 1 << 20);
-        lexicon.learn(&strings(1..21, 50), 20);
+        let mut definitions = RingDefinitions::new(100_000, 1 << 20);
+        definitions.learn(&strings(1..21, 50), 20);
         // Ten launch shapes, one of whose names is also that of a range.
         let mut builder = RangeBuilder::default();
         builder.push(RangeRow { name_id: 15, ..RangeRow::default() });
-        assert_eq!(rows(lexicon.wanted_by(&builder.take())), []);
-        assert_eq!(rows(lexicon.wanted_by(&shapes(11..21))), []);
-        lexicon.learn(&shapes(11..21), 10);
-        assert_eq!(rows(lexicon.wanted_by(&kernels(&(11..21).collect::<Vec<_>>()))), []);
+        assert_eq!(rows(definitions.wanted_by(&builder.take())), []);
+        assert_eq!(rows(definitions.wanted_by(&shapes(11..21))), []);
+        definitions.learn(&shapes(11..21), 10);
+        assert_eq!(rows(definitions.wanted_by(&kernels(&(11..21).collect::<Vec<_>>()))), []);
         let calls = || {
             let mut builder = ApiBuilder::default();
             (1..11).for_each(|name_id| builder.push(ApiRow { name_id, ..ApiRow::default() }));
             builder.take()
         };
-        assert_eq!(rows(lexicon.wanted_by(&calls())), []);
+        assert_eq!(rows(definitions.wanted_by(&calls())), []);
         for segment in 2..100_u32 {
-            lexicon.open(segment, 1_000);
+            definitions.open(segment, 1_000);
             let names = segment * 100..segment * 100 + 100;
-            lexicon.learn(&strings(names.clone(), 50), 100);
+            definitions.learn(&strings(names.clone(), 50), 100);
             let mut builder = RangeBuilder::default();
             names.for_each(|name_id| builder.push(RangeRow { name_id, ..RangeRow::default() }));
-            assert_eq!(rows(lexicon.wanted_by(&builder.take())), []);
+            assert_eq!(rows(definitions.wanted_by(&builder.take())), []);
         }
-        lexicon.open(100, 0);
-        assert_eq!(rows(lexicon.wanted_by(&calls())), [("string", 10)]);
+        definitions.open(100, 0);
+        assert_eq!(rows(definitions.wanted_by(&calls())), [("string", 10)]);
         let all = kernels(&(11..21).collect::<Vec<_>>());
-        assert_eq!(rows(lexicon.wanted_by(&all)), [("string", 10), ("shape", 10)]);
-        assert_eq!(lexicon.unknown(), 0);
+        assert_eq!(rows(definitions.wanted_by(&all)), [("string", 10), ("shape", 10)]);
+        assert_eq!(definitions.unknown(), 0);
     }
 
     #[test]
     fn streams_without_end_keep_the_newer_ones() {
         use crate::tables::StreamRow;
         use crate::tables::stream::StreamBuilder;
-        let mut lexicon = Lexicon::new(1 << 20, 64 << 10);
+        let mut definitions = RingDefinitions::new(1 << 20, 64 << 10);
         for stream in 0..10_000_u32 {
             let mut builder = StreamBuilder::default();
             builder.push(StreamRow { stream, ..StreamRow::default() });
-            lexicon.learn(&builder.take(), 1);
+            definitions.learn(&builder.take(), 1);
         }
-        let opening = lexicon.open(2, 1 << 20);
+        let opening = definitions.open(2, 1 << 20);
         let [streams] = &opening.others[..] else { panic!("{}", opening.others.len()) };
         assert!(streams.size_bytes() <= 8 << 10 && streams.rows > 100, "{}", streams.rows);
         assert_eq!(StreamRow::from_batch(streams, streams.rows - 1).stream, 9_999);

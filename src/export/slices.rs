@@ -4,10 +4,10 @@
 //! row a line ([`line::Line`]), a lane on it ([`super::lanes`]) and a form: a slice, a moment, something still open.
 //! It is the one sequential step; what each slice is called and how it is written is decided on all threads.
 
+pub mod definitions;
 pub mod line;
 pub mod links;
 pub mod naming;
-pub mod people;
 pub mod place;
 pub mod view;
 pub mod words;

@@ -14,11 +14,11 @@ mod wire;
 mod writer;
 
 use self::writer::{Extras, Writer};
-use super::behind;
+use super::slices::definitions::Definitions;
 use super::slices::links::Links;
 use super::slices::naming::Naming;
-use super::slices::people::People;
 use super::slices::place::Placing;
+use super::thread;
 use super::{Columns, Context, Destination, Exporter, Keeps, Shape};
 use crate::error::Result;
 use crate::trace::sink::Need;
@@ -138,10 +138,10 @@ fn write(context: &Context, destination: &mut Destination) -> Result<()> {
         true => Some(Links::find(context.frames, context.filter)?),
         false => None,
     };
-    let people = People::read(context, |_| Ok(()))?;
-    let mut naming = Naming::new(context.labels, &people);
-    behind::writing(destination.stream()?, |behind| {
-        let mut writer = Writer::new(context, behind, &mut naming, Placing::new(&people, links), extras)?;
+    let definitions = Definitions::read(context, |_| Ok(()))?;
+    let mut naming = Naming::new(context.labels, &definitions);
+    write_thread::writing(destination.stream()?, |thread| {
+        let mut writer = Writer::new(context, thread, &mut naming, Placing::new(&definitions, links), extras)?;
         context.rows_in_order(super::slices::DRAWN, |chunk| writer.chunk(chunk))?;
         writer.finish()?;
         writer.stacks()

@@ -14,7 +14,7 @@ pub static DEFINING: &[&TableSpec] = &[&tables::DEVICE, &tables::CONTEXT, &table
 
 /// Names and places by process.
 #[derive(Default, Debug)]
-pub struct People {
+pub struct Definitions {
     /// Name ids by process and thread.
     threads: HashMap<(u32, u32), u32>,
     /// Name ids by process, context and stream.
@@ -23,27 +23,28 @@ pub struct People {
     contexts: ContextDevices,
 }
 
-impl People {
+impl Definitions {
     /// Reads them; `each` sees the rows as well.
     ///
     /// # Errors
     /// A part of a file that cannot be read, or what `each` returns.
-    pub fn read(context: &Context, mut each: impl FnMut(&Chunk) -> Result<()>) -> Result<People> {
-        let mut people = People { contexts: ContextDevices::read(context.frames)?, ..People::default() };
+    pub fn read(context: &Context, mut each: impl FnMut(&Chunk) -> Result<()>) -> Result<Definitions> {
+        let mut definitions =
+            Definitions { contexts: ContextDevices::read(context.frames)?, ..Definitions::default() };
         context.frames.in_order(DEFINING, context.filter, |chunk| {
             for (piece, i) in chunk.iter() {
                 let number = |name| column::<u32>(&piece.rows, name).get(i);
                 let process = piece.process;
                 let (context, name) = (number("context"), number("name_id"));
                 if let (Some(tid), Some(name)) = (number("tid"), name) {
-                    people.threads.insert((process, tid), name);
+                    definitions.threads.insert((process, tid), name);
                 } else if let (Some(context), Some(stream), Some(name)) = (context, number("stream"), name) {
-                    people.streams.insert((process, context, stream), name);
+                    definitions.streams.insert((process, context, stream), name);
                 }
             }
             each(chunk)
         })?;
-        Ok(people)
+        Ok(definitions)
     }
 
     /// The device of a context.

@@ -1,4 +1,4 @@
-//! Reading JSON by its tokens: the fields of objects, without copying or checking more than is asked for.
+//! Reads JSON by its tokens: the fields of objects, without copying or checking more than is asked for.
 
 /// Text and the tokens in it.
 #[derive(Clone, Copy)]

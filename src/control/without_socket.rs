@@ -1,4 +1,4 @@
-//! Processes that one would expect to be controllable and that have no socket, each with the reason.
+//! Processes that should have a control socket and have none, each with the reason.
 
 use super::sockets::{chosen_folders, own_uid};
 use shim_config::control::{Folder, RuntimeDir};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// A process without a socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Person {
+pub struct WithoutSocket {
     /// Its pid, as we see it.
     pub pid: u32,
     /// The file name of its program.
@@ -22,19 +22,19 @@ pub struct Person {
 }
 
 /// All processes that gpuprof is in, or was meant to be in, but for those in `known` (pids as we see them).
-pub fn without_socket(known: &[u32], chosen: &RuntimeDir) -> Vec<Person> {
+pub fn find(known: &[u32], chosen: &RuntimeDir) -> Vec<WithoutSocket> {
     let searched = chosen_folders(chosen);
-    let mut people = Vec::new();
+    let mut without_socket = Vec::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let pid = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok());
         let Some(pid) = pid.filter(|pid| *pid != std::process::id() && !known.contains(pid)) else { continue };
-        people.extend(look_at(pid, &entry.path(), &searched));
+        without_socket.extend(look_at(pid, &entry.path(), &searched));
     }
-    people.sort_by_key(|person| person.pid);
-    people
+    without_socket.sort_by_key(|person| person.pid);
+    without_socket
 }
 
-fn look_at(pid: u32, proc: &Path, searched: &[PathBuf]) -> Option<Person> {
+fn look_at(pid: u32, proc: &Path, searched: &[PathBuf]) -> Option<WithoutSocket> {
     let uid = proc.metadata().ok()?.uid();
     // Empty where we may not read it.
     let environment = fs::read(proc.join("environ")).unwrap_or_default();
@@ -70,7 +70,7 @@ fn look_at(pid: u32, proc: &Path, searched: &[PathBuf]) -> Option<Person> {
     let comm = fs::read_to_string(proc.join("comm")).unwrap_or_default();
     let exe = fs::read_link(proc.join("exe")).ok();
     let exe = exe.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
-    Some(Person {
+    Some(WithoutSocket {
         pid,
         name: exe.unwrap_or_else(|| comm.trim_end().to_owned()),
         command: words.collect::<Vec<_>>().join(" "),

@@ -2,9 +2,9 @@
 
 use super::convert::Converter;
 use super::event::Event;
+use super::gpuprof_fields::{self, Extra};
+use super::json_tokens::{Tape, Value};
 use super::number::{id, integer};
-use super::own::{self, Extra};
-use super::tape::{Tape, Value};
 use trace_format::columns::{Batch, Values};
 use trace_format::schema::{ColumnSpec, Role, Row, TableSpec, Unit};
 use trace_format::tables::{self, ShapeRow};
@@ -71,19 +71,19 @@ impl Converter<'_, '_> {
         let is_null = matches!(value, Value::Missing | Value::Bare(b"null"));
         match &mut column.values {
             Values::U32(values) if spec.unit == Unit::Name => {
-                values.push(own::bytes(tape, value).map_or(0, |name| self.sink.name(&name)));
+                values.push(gpuprof_fields::bytes(tape, value).map_or(0, |name| self.sink.name(&name)));
             }
             Values::U32(values) => values.push(id(value).unwrap_or(0)),
-            Values::U64(values) => values.push(own::unsigned(value).unwrap_or(0)),
+            Values::U64(values) => values.push(gpuprof_fields::unsigned(value).unwrap_or(0)),
             Values::I64(values) => {
                 let is_time = spec.is_time();
                 let shift = if is_time { offset_ns } else { 0 };
                 values.push(integer(value).map_or(0, |v| v.saturating_sub(shift)));
             }
-            Values::F64(values) => values.push(own::float(value).unwrap_or(0.0)),
+            Values::F64(values) => values.push(gpuprof_fields::float(value).unwrap_or(0.0)),
             Values::Bool(values) => values.push(value == Value::Bare(b"true")),
             Values::Bytes(values) => match value {
-                Value::Text(digits) => values.push(&own::hex(digits).unwrap_or_default()),
+                Value::Text(digits) => values.push(&gpuprof_fields::hex(digits).unwrap_or_default()),
                 _ => values.push(b""),
             },
         }

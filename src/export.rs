@@ -5,7 +5,6 @@
 //! [`Frames::in_order`] in bounded memory, and says in [`Exporter::keeps`] what its format can hold.
 
 pub mod arrow;
-mod behind;
 pub mod chrome;
 mod contexts;
 pub mod database;
@@ -25,6 +24,7 @@ pub mod slices;
 pub mod speedscope;
 pub mod text;
 pub mod texts;
+mod write_thread;
 
 use crate::analysis::labels::Labels;
 use crate::error::{Error, Result};

@@ -17,7 +17,7 @@ pub struct Head {
 }
 
 /// Gives numbers.
-pub struct Who<'a, 'n> {
+pub struct Numbering<'a, 'n> {
     naming: &'n mut Naming<'a>,
     /// The numbers of the traced processes.
     processes: Vec<u32>,
@@ -62,13 +62,13 @@ impl Numbers {
 /// GPUs stand below all processes.
 const DEVICE_SORT_INDEX: u64 = 1_000_000;
 
-impl<'a, 'n> Who<'a, 'n> {
+impl<'a, 'n> Numbering<'a, 'n> {
     /// Numbers the processes.
     pub fn new(naming: &'n mut Naming<'a>) -> Self {
         let mut numbers = Numbers { taken: HashSet::new(), invented: INVENTED };
         let processes = naming.labels.frames().processes.iter();
         let processes = processes.map(|p| numbers.give(PROCESSES, p.info.pid)).collect();
-        Who { naming, processes, devices: HashMap::new(), numbers, heads: Vec::new() }
+        Numbering { naming, processes, devices: HashMap::new(), numbers, heads: Vec::new() }
     }
 
     /// The number of a traced process.

@@ -2,6 +2,6 @@
 
 pub mod digits;
 pub mod document;
-pub mod people;
 pub mod table;
 pub mod terminal;
+pub mod terminal_text;

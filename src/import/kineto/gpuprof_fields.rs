@@ -1,13 +1,13 @@
 //! What gpuprof writes into its own Chrome traces beside Kineto's fields: in the header who was recorded, in events
 //! one argument `gpuprof` whose keys are columns of the registry. With them a trace comes back as it was exported.
 
+use super::json_tokens::{Tape, Value};
 use super::number::{id, integer};
-use super::tape::{Tape, Value};
 use super::text::unescape;
 
 /// The header field `gpuprof`.
 #[derive(Default, Debug)]
-pub struct Own {
+pub struct GpuprofFields {
     /// The time that is written as 0, process offsets included.
     pub zero_ns: i64,
     /// The processes, by ordinal.
@@ -40,10 +40,10 @@ pub struct Process {
 /// The version of all this.
 const VERSION: i64 = 1;
 
-impl Own {
+impl GpuprofFields {
     /// Reads the header field; `None` if it is of a version that this program does not know.
-    pub fn read(tape: Tape, open: usize) -> Option<Own> {
-        let mut own = Own::default();
+    pub fn read(tape: Tape, open: usize) -> Option<GpuprofFields> {
+        let mut own = GpuprofFields::default();
         let mut version = None;
         for (key, value) in tape.fields(open) {
             match (key, value) {
@@ -184,10 +184,10 @@ mod tests {
 
     #[test]
     fn a_header_of_another_version_is_none_of_ours() {
-        assert!(with(r#"{"version":2,"processes":[]}"#, |tape| Own::read(tape, 0)).is_none());
+        assert!(with(r#"{"version":2,"processes":[]}"#, |tape| GpuprofFields::read(tape, 0)).is_none());
         let text =
             r#"{"version":1,"zero_ns":-5,"processes":[{"json_pid":7,"pid":null,"offset_ns":3}],"notes":["a","b"]}"#;
-        let own = with(text, |tape| Own::read(tape, 0)).expect("ours");
+        let own = with(text, |tape| GpuprofFields::read(tape, 0)).expect("ours");
         assert_eq!((own.zero_ns, own.processes[0].json_pid, own.processes[0].pid), (-5, Some(7), None));
         assert_eq!(own.notes, [b"a".to_vec(), b"b".to_vec()]);
     }

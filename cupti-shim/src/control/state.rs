@@ -1,4 +1,4 @@
-//! What requests are dealt with at: the session, and what the control thread remembers.
+//! What the control thread works with when it answers a request: the session, and what it remembers between requests.
 
 use serde_json::{Map, Value, json};
 use shim_config::Settings;
@@ -28,12 +28,12 @@ pub(super) struct Later {
     /// When, monotonic.
     pub(super) at_ns: i64,
     /// How.
-    pub(super) go_on: Box<dyn FnOnce(&mut Desk) -> Answer>,
+    pub(super) go_on: Box<dyn FnOnce(&mut State) -> Answer>,
 }
 
 impl Answer {
     /// Goes on `wait_ns` from now.
-    pub(super) fn after(wait_ns: i64, go_on: impl FnOnce(&mut Desk) -> Answer + 'static) -> Answer {
+    pub(super) fn after(wait_ns: i64, go_on: impl FnOnce(&mut State) -> Answer + 'static) -> Answer {
         Answer::Later(Later { at_ns: sys::monotonic_ns().saturating_add(wait_ns), go_on: Box::new(go_on) })
     }
 
@@ -52,8 +52,8 @@ impl From<Result<Answer, String>> for Answer {
     }
 }
 
-/// See above.
-pub(super) struct Desk {
+/// What the control thread remembers.
+pub(super) struct State {
     /// The recording.
     pub(super) session: &'static Session,
     /// The settings as they are now: some can be changed.
@@ -61,9 +61,9 @@ pub(super) struct Desk {
     rate: Rate,
 }
 
-impl Desk {
-    pub(super) fn new(session: &'static Session) -> Desk {
-        Desk { session, settings: session.settings.clone(), rate: Rate::begin(session.attached_ns) }
+impl State {
+    pub(super) fn new(session: &'static Session) -> State {
+        State { session, settings: session.settings.clone(), rate: Rate::begin(session.attached_ns) }
     }
 
     /// Why nothing is recorded any more, whatever is asked; none: it can be.

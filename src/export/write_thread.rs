@@ -1,4 +1,4 @@
-//! Pieces of an output are written by a thread of their own, while those that follow are made.
+//! A thread that writes the pieces of an output while the pieces that follow are made.
 
 use crate::error::{Error, Result};
 use std::io::Write;
@@ -8,11 +8,11 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 const WAITING: usize = 8;
 
 /// Where pieces go.
-pub struct Behind {
+pub struct WriteThread {
     pieces: SyncSender<Vec<u8>>,
 }
 
-impl Behind {
+impl WriteThread {
     /// Hands over what comes next; waits while too much waits.
     ///
     /// # Errors
@@ -27,14 +27,14 @@ impl Behind {
 ///
 /// # Errors
 /// The output cannot be written, or what `make` returns.
-pub fn writing<T>(stream: &mut (dyn Write + Send), make: impl FnOnce(&mut Behind) -> Result<T>) -> Result<T> {
+pub fn writing<T>(stream: &mut (dyn Write + Send), make: impl FnOnce(&mut WriteThread) -> Result<T>) -> Result<T> {
     let (pieces, waiting) = sync_channel::<Vec<u8>>(WAITING);
     std::thread::scope(|scope| {
         let writer = scope.spawn(move || waiting.into_iter().try_for_each(|piece| stream.write_all(&piece)));
-        let mut behind = Behind { pieces };
-        let made = make(&mut behind);
+        let mut thread = WriteThread { pieces };
+        let made = make(&mut thread);
         // Without a sender the writer ends when it has written what waits.
-        drop(behind);
+        drop(thread);
         let written = writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         written.map_err(|e| Error::output(&e))?;
         made
@@ -48,8 +48,8 @@ mod tests {
     #[test]
     fn pieces_are_written_in_order() {
         let mut out = Vec::new();
-        let made = writing(&mut out, |behind| {
-            (0..100_u8).try_for_each(|i| behind.push(vec![i; usize::from(i)]))?;
+        let made = writing(&mut out, |thread| {
+            (0..100_u8).try_for_each(|i| thread.push(vec![i; usize::from(i)]))?;
             Ok(7)
         });
         assert_eq!(made.unwrap(), 7);
@@ -67,7 +67,7 @@ mod tests {
                 Ok(())
             }
         }
-        let made = writing(&mut Full, |behind| (0..1000).try_for_each(|_| behind.push(vec![1])));
+        let made = writing(&mut Full, |thread| (0..1000).try_for_each(|_| thread.push(vec![1])));
         let expected = Error::output(&std::io::ErrorKind::StorageFull.into());
         assert_eq!(made.unwrap_err().to_string(), expected.to_string());
     }

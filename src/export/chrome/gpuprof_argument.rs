@@ -1,4 +1,4 @@
-//! What Kineto's events have no field for, as one argument `gpuprof`: `{"duration_ns":0,"flags":1}`. Keys are columns
+//! The argument `gpuprof` of an event holds what Kineto's events have no field for: `{"duration_ns":0,"flags":1}`. Keys are columns
 //! of the registry and replace what the event's own fields say; a row of a table that Kineto does not know stands
 //! there whole: `{"table":"uvm","row":[…]}`.
 
@@ -8,15 +8,15 @@ use trace_format::columns::{Batch, Values};
 use trace_format::schema::Unit;
 
 /// The argument `gpuprof` of one event, which comes last.
-pub struct Own<'o> {
+pub struct GpuprofArgument<'o> {
     out: &'o mut Vec<u8>,
     is_open: bool,
 }
 
-impl<'o> Own<'o> {
+impl<'o> GpuprofArgument<'o> {
     /// Nothing to say yet. Something must precede it in the arguments if `comma`.
     pub fn new(out: &'o mut Vec<u8>) -> Self {
-        Own { out, is_open: false }
+        GpuprofArgument { out, is_open: false }
     }
 
     /// Writes a key, which a value must follow.
@@ -51,7 +51,7 @@ impl<'o> Own<'o> {
     /// Ends the argument, and the event.
     #[inline]
     pub fn end(self) {
-        let Own { out, is_open } = self;
+        let GpuprofArgument { out, is_open } = self;
         if is_open {
             out.push(b'}');
         } else if out.last() == Some(&b',') {

@@ -1,4 +1,4 @@
-//! What was lost elsewhere, and the last page of the books.
+//! Adds up what was lost outside of the writer, and writes the totals at the end of a trace.
 
 use serde_json::{Value, json};
 use trace_format::schema::RowBuilder;

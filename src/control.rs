@@ -1,10 +1,10 @@
 //! Reaching recorded processes while they run: their sockets ([`sockets`]), what is said there ([`talk`]), and processes
-//! that have none, with the reason ([`people`]). The rules that the collector goes by as well are in
+//! that have none, with the reason ([`without_socket`]). The rules that the collector goes by as well are in
 //! [`shim_config::control`]; for people they are in `docs/control.md`.
 
-pub mod people;
 pub mod sockets;
 pub mod talk;
+pub mod without_socket;
 
 use crate::error::Result;
 use serde_json::Value;
