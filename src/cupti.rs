@@ -2,20 +2,11 @@
 //! them, for our own traces and for other tools' alike.
 
 pub mod cbid;
-pub mod codes;
-pub mod columns;
 pub mod environment;
 pub mod operation;
 pub mod unified;
 
-/// Domain of the runtime API, as in `api.domain`.
-pub const RUNTIME: u32 = 0;
-/// Domain of the driver API, as in `api.domain`.
-pub const DRIVER: u32 = 1;
-/// Domain of the operating system's runtime, as in `host_call.domain`.
-pub const OS_RUNTIME: u32 = 2;
-/// Domain of MPI, as in `host_call.domain`.
-pub const MPI: u32 = 3;
+use trace_format::vocabulary::api_domain::{DRIVER, RUNTIME};
 
 /// The raw name of a callback id with its version suffix, e.g. `cudaLaunchKernel_v7000`; `None` for a number that is
 /// newer than the table.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 pub use trace_format::tables::CaptureRow;
+use trace_format::vocabulary::loss_cause;
 
 use crate::clock::Triple;
 
@@ -12,21 +13,21 @@ use crate::clock::Triple;
 #[repr(u32)]
 pub enum Cause {
     /// No block was left, or a queue was full: the writer did not keep up.
-    QueueFull = 1,
+    QueueFull = loss_cause::QUEUE_FULL,
     /// CUPTI dropped them itself.
-    Cupti = 2,
+    Cupti = loss_cause::CUPTI_DROPPED,
     /// A kind of record that the stride probe did not find; what lies behind it in its block is lost as well.
-    UnknownKind = 3,
+    UnknownKind = loss_cause::UNKNOWN_KIND,
     /// Names were refused; the records are there, without their names.
-    NamesFull = 4,
+    NamesFull = loss_cause::NAMES_FULL,
     /// The disk, or the file system, refused.
-    DiskFull = 5,
+    DiskFull = loss_cause::DISK_FULL,
     /// The size limit was reached.
-    SizeLimit = 6,
+    SizeLimit = loss_cause::SIZE_LIMIT,
     /// Another tool took CUPTI over.
-    TakenOver = 7,
+    TakenOver = loss_cause::TAKEN_OVER,
     /// CUPTI did not flush in time at the end.
-    FlushDeadline = 8,
+    FlushDeadline = loss_cause::FLUSH_DEADLINE,
 }
 
 /// Records known to be missing.

@@ -6,6 +6,7 @@ use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
 use std::cmp::Reverse;
 use trace_format::tables;
+use trace_format::vocabulary::range_style::MARK;
 
 /// What happened at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,9 +31,6 @@ pub struct Marker {
     /// Its domain; 0: the default one.
     pub domain: u32,
 }
-
-/// `range.style` of a mark. Ranges of NVTX have 0 and 1; other styles are other tools' annotations.
-const MARK: u32 = 2;
 
 /// The moments of all NVTX ranges and marks, in order of time. Where one range ends and the next begins at the same
 /// time the end comes first, and of ends that of the inner range.

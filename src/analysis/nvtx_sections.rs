@@ -14,6 +14,7 @@ use crate::trace::sink::valid_duration;
 use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;
 use trace_format::tables;
+use trace_format::vocabulary::range_style;
 
 /// All ranges of one name in one domain on one thread.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,7 +97,7 @@ pub fn sections(labels: &Labels, filter: &Filter, most: usize) -> Result<Section
                 ranges.stats.add(duration, Wanted::default());
                 let offset = batch.offset_ns;
                 ranges.spans.push(from.saturating_add(offset), to.saturating_add(offset));
-                ranges.any_thread |= style == 1;
+                ranges.any_thread |= style == range_style::START_END;
             });
         },
         |(all, unclosed), (other, more)| {

@@ -7,6 +7,7 @@ use crate::trace::select::Filter;
 use crate::trace::sink::{Need, Note};
 use trace_format::schema::TableSpec;
 use trace_format::tables;
+use trace_format::vocabulary::loss_cause;
 
 /// Records without valid times in the tables that `need` wants; recorded losses; processes without kernels among
 /// several. Cheap after the answer was made with the same filter: its passes have counted such records already.
@@ -58,14 +59,14 @@ fn rows_without_times(frames: &Frames, table: &'static TableSpec, filter: &Filte
 /// Why records are missing, by `loss.cause`.
 fn cause_text(cause: u32) -> &'static str {
     match cause {
-        1 => "the writer did not keep up",
-        2 => "CUPTI dropped them",
-        3 => "their kind was unknown",
-        4 => "the table of names was full",
-        5 => "the disk was full",
-        6 => "the size limit was reached",
-        7 => "another tool took CUPTI over",
-        8 => "CUPTI did not flush in time at the end",
+        loss_cause::QUEUE_FULL => "the writer did not keep up",
+        loss_cause::CUPTI_DROPPED => "CUPTI dropped them",
+        loss_cause::UNKNOWN_KIND => "their kind was unknown",
+        loss_cause::NAMES_FULL => "the table of names was full",
+        loss_cause::DISK_FULL => "the disk was full",
+        loss_cause::SIZE_LIMIT => "the size limit was reached",
+        loss_cause::TAKEN_OVER => "another tool took CUPTI over",
+        loss_cause::FLUSH_DEADLINE => "CUPTI did not flush in time at the end",
         _ => "for an unknown reason",
     }
 }

@@ -7,9 +7,7 @@ use crate::trace::sink::valid_duration;
 use hashbrown::{HashMap, HashSet};
 use std::cmp::Reverse;
 use trace_format::tables;
-
-/// `range.style` of start/end ranges, which need not nest.
-pub const START_END: u32 = 1;
+use trace_format::vocabulary::range_style::{ANNOTATION, OPERATOR, PUSH_POP, START_END};
 
 /// One range. Its style is push/pop, start/end, or one of PyTorch's operators and annotations, which nest on their
 /// thread as push/pop ranges do. Marks are no ranges, and Python functions are left to call stacks.
@@ -71,7 +69,11 @@ pub fn ranges(frames: &Frames, filter: &Filter) -> Result<Vec<Range>> {
                 (batch.u32("style"), batch.u32("domain_id"), batch.u32("name_id"), batch.u32("tid"));
             batch.for_each_row(|i| {
                 let style = style.get(i).unwrap_or(0);
-                let Some(start_ns) = start.get(i).filter(|_| matches!(style, 0 | 1 | 3 | 4)) else { return };
+                let Some(start_ns) =
+                    start.get(i).filter(|_| matches!(style, PUSH_POP | START_END | OPERATOR | ANNOTATION))
+                else {
+                    return;
+                };
                 let end = end.get(i);
                 if end.is_some_and(|end| valid_duration(start_ns, end).is_none()) {
                     return;

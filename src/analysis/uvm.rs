@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::activity::{GpuActivity, What};
-use crate::cupti::unified::{THRASHING, THROTTLING, devices_of_mask, is_of_cpu};
+use crate::cupti::unified::{devices_of_mask, is_of_cpu};
+use trace_format::vocabulary::uvm_kind::{THRASHING, THROTTLING};
 
 /// What a row of the section counts, in the order in which the rows stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,5 +1,6 @@
 //! What summaries and listings call operations that have no name of their own.
 
+use trace_format::vocabulary::{memcpy_kind, memory_kind, openmp_kind};
 /// A fill.
 pub const MEMSET: &str = "[CUDA memset]";
 
@@ -14,20 +15,20 @@ pub fn graph_name(graph: u32) -> String {
 /// A copy, by `CUpti_ActivityMemcpyKind`, in nvprof's words; 11 to 13 are migrations as nsys records them.
 pub fn memcpy_name(kind: u32) -> &'static str {
     match kind {
-        0 => "[CUDA memcpy Unknown]",
-        1 => "[CUDA memcpy HtoD]",
-        2 => "[CUDA memcpy DtoH]",
-        3 => "[CUDA memcpy HtoA]",
-        4 => "[CUDA memcpy AtoH]",
-        5 => "[CUDA memcpy AtoA]",
-        6 => "[CUDA memcpy AtoD]",
-        7 => "[CUDA memcpy DtoA]",
-        8 => "[CUDA memcpy DtoD]",
-        9 => "[CUDA memcpy HtoH]",
-        10 => "[CUDA memcpy PtoP]",
-        11 => "[Unified Memory Memcpy HtoD]",
-        12 => "[Unified Memory Memcpy DtoH]",
-        13 => "[Unified Memory Memcpy DtoD]",
+        memcpy_kind::UNKNOWN => "[CUDA memcpy Unknown]",
+        memcpy_kind::HTOD => "[CUDA memcpy HtoD]",
+        memcpy_kind::DTOH => "[CUDA memcpy DtoH]",
+        memcpy_kind::HTOA => "[CUDA memcpy HtoA]",
+        memcpy_kind::ATOH => "[CUDA memcpy AtoH]",
+        memcpy_kind::ATOA => "[CUDA memcpy AtoA]",
+        memcpy_kind::ATOD => "[CUDA memcpy AtoD]",
+        memcpy_kind::DTOA => "[CUDA memcpy DtoA]",
+        memcpy_kind::DTOD => "[CUDA memcpy DtoD]",
+        memcpy_kind::HTOH => "[CUDA memcpy HtoH]",
+        memcpy_kind::PTOP => "[CUDA memcpy PtoP]",
+        memcpy_kind::UNIFIED_HTOD => "[Unified Memory Memcpy HtoD]",
+        memcpy_kind::UNIFIED_DTOH => "[Unified Memory Memcpy DtoH]",
+        memcpy_kind::UNIFIED_DTOD => "[Unified Memory Memcpy DtoD]",
         _ => "[CUDA memcpy]",
     }
 }
@@ -35,29 +36,29 @@ pub fn memcpy_name(kind: u32) -> &'static str {
 /// An OpenMP region, by `CUpti_OpenMpEventKind`, in nvprof's words.
 pub fn openmp_name(kind: u32) -> &'static str {
     match kind {
-        1 => "omp_parallel",
-        2 => "omp_task",
-        3 => "omp_thread",
-        4 => "omp_idle",
-        5 => "omp_wait_barrier",
-        6 => "omp_wait_taskwait",
+        openmp_kind::PARALLEL => "omp_parallel",
+        openmp_kind::TASK => "omp_task",
+        openmp_kind::THREAD => "omp_thread",
+        openmp_kind::IDLE => "omp_idle",
+        openmp_kind::WAIT_BARRIER => "omp_wait_barrier",
+        openmp_kind::WAIT_TASKWAIT => "omp_wait_taskwait",
         _ => "omp_unknown",
     }
 }
 
 /// The last `CUpti_ActivityMemoryKind` that nvprof 11.8 has a word for.
-pub const LAST_NAMED_BY_NVPROF: u32 = 5;
+pub const LAST_NAMED_BY_NVPROF: u32 = memory_kind::MANAGED;
 
 /// `CUpti_ActivityMemoryKind` in words.
 pub fn memory_kind(kind: u32) -> &'static str {
     match kind {
-        1 => "Pageable",
-        2 => "Pinned",
-        3 => "Device",
-        4 => "Array",
-        5 => "Managed",
-        6 => "Device Static",
-        7 => "Managed Static",
+        memory_kind::PAGEABLE => "Pageable",
+        memory_kind::PINNED => "Pinned",
+        memory_kind::DEVICE => "Device",
+        memory_kind::ARRAY => "Array",
+        memory_kind::MANAGED => "Managed",
+        memory_kind::DEVICE_STATIC => "Device Static",
+        memory_kind::MANAGED_STATIC => "Managed Static",
         _ => "Unknown",
     }
 }

@@ -1,10 +1,5 @@
 //! Events of unified memory whose ids mean something else than a source and a destination.
 
-/// `CUpti_ActivityUnifiedMemoryCounterKind` of pages that several processors fight for.
-pub const THRASHING: u32 = 5;
-/// `CUpti_ActivityUnifiedMemoryCounterKind` of a processor that is made to wait.
-pub const THROTTLING: u32 = 6;
-
 /// The devices whose bits are set in the mask of a thrashing event.
 pub fn devices_of_mask(mask: Option<u32>) -> impl Iterator<Item = u32> {
     let mask = mask.unwrap_or(0);

@@ -7,8 +7,6 @@
 mod label;
 mod spans;
 
-use crate::cupti::codes::{self, Codes};
-use crate::cupti::columns;
 use crate::error::{Error, Result};
 use crate::export::Context;
 use crate::trace::ordered::Piece;
@@ -17,6 +15,7 @@ pub use spans::Span;
 use trace_format::columns::Values;
 use trace_format::schema::{ColumnSpec, ColumnType, TableSpec, Unit};
 use trace_format::tables;
+use trace_format::vocabulary::Vocabulary;
 
 /// Where a flat column of one table gets its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +45,7 @@ pub enum Source {
     /// The name that the id in the column with this index stands for.
     Name(usize),
     /// The word for the code in the column with this index.
-    Word(usize, &'static Codes),
+    Word(usize, &'static Vocabulary),
     /// Whichever of start, duration and end the table itself has not.
     Span(Span),
     /// This field of the shape that the column with this index refers to.
@@ -141,10 +140,10 @@ pub fn name_column(column: &str) -> &str {
 
 fn unit_text(unit: Unit) -> &'static str {
     match unit {
-        Unit::Ns => "ns",
+        Unit::Time | Unit::Length => "ns",
         Unit::Bytes => "bytes",
         Unit::Count => "count",
-        Unit::Id | Unit::Name | Unit::Shape | Unit::Code | Unit::Other => "",
+        Unit::Id | Unit::Name | Unit::Shape | Unit::Code | Unit::Coded(_) | Unit::Other => "",
     }
 }
 
@@ -257,10 +256,14 @@ impl Layout {
         if !column.ends_with("kind") {
             return;
         }
-        let of = |table: &TableSpec| Some((table.column_index(column)?, columns::coded(table.name, column)?));
-        if let Some((_, (name, _, doc))) = self.tables.iter().find_map(|table| of(table)) {
-            self.add(name, FlatType::Text, "", doc, |table| {
-                of(table).map_or(Source::None, |(index, (_, codes, _))| Source::Word(index, codes))
+        let of = |table: &TableSpec| {
+            let index = table.column_index(column)?;
+            let column = &table.columns[index];
+            Some((index, column.words_name, column.vocabulary()?))
+        };
+        if let Some((_, name, vocabulary)) = self.tables.iter().find_map(|table| of(table)) {
+            self.add(name, FlatType::Text, "", vocabulary.doc, |table| {
+                of(table).map_or(Source::None, |(index, _, vocabulary)| Source::Word(index, vocabulary))
             });
         }
     }
@@ -355,8 +358,8 @@ pub fn cell<'a>(context: &Context<'a>, piece: &'a Piece, i: usize, source: Sourc
         },
         Source::Cell(column) => stored(piece, column, i),
         Source::Span(span) => Cell::whole(span.value(piece, i)),
-        Source::Word(column, codes) => match stored(piece, column, i) {
-            Cell::Whole(code) => Cell::text(codes::word(codes, code as u32).unwrap_or_default()),
+        Source::Word(column, vocabulary) => match stored(piece, column, i) {
+            Cell::Whole(code) => Cell::text(vocabulary.word(code as u32).unwrap_or_default()),
             _ => Cell::Null,
         },
         Source::Name(column) => match stored(piece, column, i) {

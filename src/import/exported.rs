@@ -16,6 +16,7 @@ use std::path::Path;
 use trace_format::columns::{Batch, Column, Values};
 use trace_format::schema::TableSpec;
 use trace_format::tables::{self, DeviceRow, ThreadRow};
+use trace_format::vocabulary::range_style::MARK;
 
 /// How every CSV file of ours begins, and every CSV timeline.
 const CSV_BEGINS: &str = "table,name,start_ns,";
@@ -132,7 +133,6 @@ pub fn manifest_in(folder: &Path) -> Option<std::path::PathBuf> {
 
 /// A mark has no end in our tables, while flat records say that it ends when it begins.
 fn forget_ends_of_marks(batch: &mut Batch) {
-    const MARK: u32 = 2;
     let (Some(style), Some(end)) = (batch.table.column_index("style"), batch.table.column_index("end_ns")) else {
         return;
     };

@@ -20,6 +20,7 @@ use hashbrown::HashMap;
 use std::collections::BTreeSet;
 use std::path::Path;
 use trace_format::tables::{self, KernelRow, MemcpyRow, RangeRow, ShapeRow, ThreadRow};
+use trace_format::vocabulary::range_style::OPERATOR;
 
 /// Reads TensorFlow 1.x timelines.
 pub struct TensorFlow;
@@ -64,9 +65,6 @@ impl Importer for TensorFlow {
         Ok(())
     }
 }
-
-/// `range.style` of operators.
-const OPERATOR: u32 = 3;
 
 /// 2001-09-09 in nanoseconds since 1970: times before it are no Unix times of any trace.
 const SINCE_2001_NS: i64 = 1_000_000_000_000_000_000;

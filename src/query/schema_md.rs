@@ -48,7 +48,7 @@ fn describe(source: &dyn Source) -> String {
     }
     out.push_str("\n| column | type | unit | meaning |\n|---|---|---|---|\n");
     for column in source.columns() {
-        let doc = column.doc.trim().replace('|', "\\|");
+        let doc = column.unit.meaning(column.doc).replace('|', "\\|");
         let _ = writeln!(out, "| `{}` | {} | {} | {doc} |", column.name, column.ty.word(), unit(column.unit));
     }
     out
@@ -57,12 +57,12 @@ fn describe(source: &dyn Source) -> String {
 /// The word for a unit.
 pub fn unit(unit: Unit) -> &'static str {
     match unit {
-        Unit::Ns => "ns",
+        Unit::Time | Unit::Length => "ns",
         Unit::Bytes => "bytes",
         Unit::Count => "count",
         Unit::Id | Unit::Shape => "id",
         Unit::Name => "name id",
-        Unit::Code => "code",
+        Unit::Code | Unit::Coded(_) => "code",
         Unit::Other => "",
     }
 }

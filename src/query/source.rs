@@ -124,7 +124,7 @@ mod tests {
                 assert!(columns.insert(column.name), "{at} is there twice");
                 assert!(!column.doc.trim().is_empty(), "{at}");
                 match column.unit {
-                    Unit::Ns => assert!(column.name.ends_with("_ns"), "{at}"),
+                    Unit::Time | Unit::Length => assert!(column.name.ends_with("_ns"), "{at}"),
                     Unit::Bytes => assert!(column.name.ends_with("bytes"), "{at}"),
                     _ => {}
                 }
@@ -136,7 +136,7 @@ mod tests {
     fn what_can_be_summed_is_64_bits_wide() {
         for source in all() {
             for column in source.columns() {
-                if matches!(column.unit, Unit::Ns | Unit::Bytes | Unit::Count) {
+                if matches!(column.unit, Unit::Time | Unit::Length | Unit::Bytes | Unit::Count) {
                     let wide = matches!(column.ty, Type::Int | Type::Float);
                     assert!(wide, "{}.{} would wrap in a sum", source.name(), column.name);
                 }

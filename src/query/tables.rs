@@ -2,8 +2,6 @@
 
 use super::names::Naming;
 use super::source::{Source, SourceColumn, Trace, Type};
-use crate::cupti::codes::{self, Codes};
-use crate::cupti::columns::coded;
 use crate::error::{Error, Result};
 use crate::trace::names::readable;
 use crate::trace::stored_shapes::Kernel;
@@ -11,6 +9,7 @@ use polars::prelude::*;
 use std::sync::LazyLock;
 use trace_format::schema::{ColumnSpec, ColumnType, Role, TableSpec, Unit};
 use trace_format::tables;
+use trace_format::vocabulary::Vocabulary;
 
 /// Every table that has rows.
 pub static TABLES: LazyLock<Vec<TableSource>> =
@@ -23,7 +22,7 @@ pub struct TableSource(pub &'static TableSpec);
 #[derive(Clone, Copy)]
 enum Words {
     Named(Naming),
-    Coded(&'static Codes),
+    Coded(&'static Vocabulary),
 }
 
 /// A text column that the file does not have.
@@ -59,9 +58,12 @@ fn derived(table: &TableSpec, column: &ColumnSpec) -> Vec<Derived> {
         (_, "category_name_id") => named("category", Naming::Text, "Text of `category_name_id`."),
         (_, "arguments_id") => named("arguments", Naming::Text, "Text of `arguments_id`."),
         (_, "variable_id") => named("variable", Naming::Text, "Text of `variable_id`."),
-        (table, column) => {
-            let words =
-                coded(table, column).map(|(name, codes, doc)| Derived { name, words: Words::Coded(codes), doc });
+        _ => {
+            let words = column.vocabulary().map(|vocabulary| Derived {
+                name: column.words_name,
+                words: Words::Coded(vocabulary),
+                doc: vocabulary.doc,
+            });
             words.into_iter().collect()
         }
     }
@@ -70,7 +72,7 @@ fn derived(table: &TableSpec, column: &ColumnSpec) -> Vec<Derived> {
 fn sql_type(column: &ColumnSpec) -> Type {
     match column.ty {
         ColumnType::U32 => match column.unit {
-            Unit::Id | Unit::Name | Unit::Shape | Unit::Code => Type::Id,
+            Unit::Id | Unit::Name | Unit::Shape | Unit::Code | Unit::Coded(_) => Type::Id,
             _ => Type::Int,
         },
         ColumnType::U64 => Type::Id64,
@@ -156,14 +158,17 @@ impl Source for TableSource {
 fn words(trace: &Trace, text: Derived, ids: &polars::prelude::Column) -> PolarsResult<Column> {
     match text.words {
         Words::Named(naming) => trace.names.column(&trace.frames, naming, text.name, ids),
-        Words::Coded(codes) => word_column(text.name, codes, ids),
+        Words::Coded(vocabulary) => word_column(text.name, vocabulary, ids),
     }
 }
 
 /// The words for a column of codes; an unknown code reads as its number.
-pub(super) fn word_column(name: &'static str, codes: &'static Codes, ids: &Column) -> PolarsResult<Column> {
-    let word = |code: u32| codes::word(codes, code).map_or_else(|| code.to_string().into(), std::borrow::Cow::from);
-    let texts: StringChunked = ids.u32()?.iter().map(|code| code.map(word)).collect();
+pub(super) fn word_column(
+    name: &'static str,
+    vocabulary: &'static Vocabulary,
+    ids: &Column,
+) -> PolarsResult<Column> {
+    let texts: StringChunked = ids.u32()?.iter().map(|code| code.map(|code| vocabulary.text(code))).collect();
     Ok(texts.with_name(name.into()).into_column())
 }
 

@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::trace::select::Filter;
 use hashbrown::HashMap;
 use trace_format::tables;
+use trace_format::vocabulary::stream_flag::NULL;
 
 /// A stream of a process: process, context, stream.
 type Stream = (u32, u32, u32);
@@ -18,9 +19,6 @@ pub(super) struct Places<'a> {
     /// Name id and flag, 0 for none.
     streams: HashMap<Stream, (u32, u32)>,
 }
-
-/// `CUpti_ActivityStreamFlag` of a context's default stream.
-const NULL_STREAM: u32 = 3;
 
 impl<'a> Places<'a> {
     /// Reads what the traces say of places.
@@ -66,7 +64,7 @@ impl<'a> Places<'a> {
             },
             |found, mut other| found.append(&mut other),
         )?;
-        defaults.into_iter().for_each(|stream| keep(&mut streams, stream, (0, NULL_STREAM)));
+        defaults.into_iter().for_each(|stream| keep(&mut streams, stream, (0, NULL)));
         Ok(Places { labels, threads: thread_names(frames)?, green: green_contexts(frames)?, streams })
     }
 
@@ -105,7 +103,7 @@ impl<'a> Places<'a> {
     pub(super) fn stream(&self, process: u32, context: u32, stream: u32) -> String {
         let (name, flag) = self.streams.get(&(process, context, stream)).copied().unwrap_or_default();
         match self.labels.text(name) {
-            "" if flag == NULL_STREAM => format!("Stream {stream} (default)"),
+            "" if flag == NULL => format!("Stream {stream} (default)"),
             "" => format!("Stream {stream}"),
             name => format!("Stream {stream} ({name})"),
         }

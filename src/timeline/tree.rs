@@ -4,11 +4,11 @@ use super::counters::Memory;
 use super::model::{DIRECTIVE_TABLES, GPU_TABLES, Kept, Model};
 use super::places::Places;
 use super::rows::{Kind, Quantity, Row};
-use crate::cupti;
 use crate::cupti::codes;
 use hashbrown::HashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hash;
+use trace_format::vocabulary::{api_domain, host_call_domain, memcpy_kind, uvm_kind};
 
 /// Kernels that have a row of their own in each context, those that took longest; the rest share one.
 const KERNEL_ROWS: usize = 200;
@@ -124,7 +124,7 @@ impl Tree {
         let (api, ranges) = (model.store(Kept::Api), model.store(Kept::Range));
         let (directives, uvm) = (model.store(Kept::Directive), model.store(Kept::Uvm));
         let (tid, domain) = (api.field("tid"), api.field("domain"));
-        let mut calls = by_process(model, Kept::Api, |i| (tid.id(i, 0), domain.id(i, cupti::RUNTIME)));
+        let mut calls = by_process(model, Kept::Api, |i| (tid.id(i, 0), domain.id(i, api_domain::RUNTIME)));
         let (tid, style) = (ranges.field("tid"), ranges.field("style"));
         let mut ranges = by_process(model, Kept::Range, |i| (tid.id(i, 0), range_row(style.id(i, 0))));
         let (tid, table) = (directives.field("tid"), directives.field("table"));
@@ -223,9 +223,9 @@ impl Tree {
             let thread = self.push(Row::heading(Kind::Thread, Some(root), label));
             for (domain, members) in calls.remove(&tid).into_iter().flatten() {
                 let (kind, label, table) = match domain {
-                    cupti::DRIVER => (Kind::Driver, "Driver API", "api"),
-                    cupti::OS_RUNTIME => (Kind::HostCalls, "OS Runtime", "host_call"),
-                    cupti::MPI => (Kind::HostCalls, "MPI", "host_call"),
+                    api_domain::DRIVER => (Kind::Driver, "Driver API", "api"),
+                    host_call_domain::OS_RUNTIME => (Kind::HostCalls, "OS Runtime", "host_call"),
+                    host_call_domain::MPI => (Kind::HostCalls, "MPI", "host_call"),
                     _ => (Kind::Runtime, "Runtime API", "api"),
                 };
                 let row = self.leaf(kind, thread, label, Some(table), Kept::Api, members);
@@ -312,7 +312,7 @@ fn kernel_rows(model: &Model, members: &[u32]) -> Vec<(String, Vec<u32>)> {
 }
 
 fn copy_label(kind: u32) -> String {
-    match codes::word(codes::MEMCPY_KIND, kind) {
+    match memcpy_kind::VOCABULARY.word(kind) {
         Some(direction) => format!("MemCpy ({direction})"),
         None => format!("MemCpy (kind {kind})"),
     }
@@ -321,14 +321,14 @@ fn copy_label(kind: u32) -> String {
 /// A unified memory row, in nvvp's words where it had some.
 fn migration_label(kind: u32) -> String {
     match kind {
-        1 => "Data Migration (HtoD)".to_owned(),
-        2 => "Data Migration (DtoH)".to_owned(),
-        8 => "Data Migration (DtoD)".to_owned(),
-        3 => "CPU Page Faults".to_owned(),
-        4 => "GPU Page Faults".to_owned(),
-        5 => "Memory Thrashing".to_owned(),
-        6 => "Memory Throttling".to_owned(),
-        7 => "Remote Map".to_owned(),
+        uvm_kind::BYTES_HTOD => "Data Migration (HtoD)".to_owned(),
+        uvm_kind::BYTES_DTOH => "Data Migration (DtoH)".to_owned(),
+        uvm_kind::BYTES_DTOD => "Data Migration (DtoD)".to_owned(),
+        uvm_kind::CPU_PAGE_FAULTS => "CPU Page Faults".to_owned(),
+        uvm_kind::GPU_PAGE_FAULTS => "GPU Page Faults".to_owned(),
+        uvm_kind::THRASHING => "Memory Thrashing".to_owned(),
+        uvm_kind::THROTTLING => "Memory Throttling".to_owned(),
+        uvm_kind::REMOTE_MAP => "Remote Map".to_owned(),
         _ => format!("Unified Memory ({kind})"),
     }
 }

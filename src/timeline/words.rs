@@ -4,16 +4,18 @@ use super::column::Column;
 use super::model::{GPU_TABLES, Kept, Shown, Store};
 use super::names::{EXTENTS, Naming, PageNames};
 use super::read::{Raw, unzigzag};
-use crate::cupti::codes;
 use crate::cupti::operation::{MEMSET, memcpy_name, openmp_name};
 use trace_format::tables;
+use trace_format::vocabulary::{
+    Vocabulary, memory_kind, openacc_kind, overhead_kind, range_style, sync_kind, uvm_kind,
+};
 
 /// `range.style` of marks.
-pub(super) const MARK: u64 = 2;
+pub(super) const MARK: u64 = range_style::MARK as u64;
 
 /// A word of an enumeration, or its number.
-fn word(names: &mut PageNames, codes: &codes::Codes, value: u32, what: &str) -> u32 {
-    match codes::word(codes, value) {
+fn word(names: &mut PageNames, vocabulary: &Vocabulary, value: u32, what: &str) -> u32 {
+    match vocabulary.word(value) {
         Some(word) => names.intern(word),
         None => names.intern(&format!("{what} {value}")),
     }
@@ -43,7 +45,7 @@ pub(super) fn names(raw: &Raw, kept: Kept, naming: &mut Naming) -> Column {
                 if table.get(i) == Some(1) {
                     return naming.names.intern(openmp_name(kind.id(i, 0)));
                 }
-                let event = codes::word(codes::OPENACC_EVENT_KIND, kind.id(i, 0)).unwrap_or("unknown");
+                let event = openacc_kind::VOCABULARY.word(kind.id(i, 0)).unwrap_or("unknown");
                 match naming.labels.text(variable.id(i, 0)) {
                     "" => naming.names.intern(&format!("acc_{event}")),
                     variable => naming.names.intern(&format!("acc_{event} {variable}")),
@@ -56,12 +58,12 @@ pub(super) fn names(raw: &Raw, kept: Kept, naming: &mut Naming) -> Column {
             records.map(|i| Some(u64::from(function(naming, i)))).collect()
         }
         Kept::Overhead | Kept::Sync | Kept::Uvm => {
-            let (codes, what) = match kept {
-                Kept::Overhead => (codes::OVERHEAD_KIND, "overhead"),
-                Kept::Sync => (codes::SYNC_TYPE, "synchronisation"),
-                _ => (codes::UVM_COUNTER_KIND, "unified memory event"),
+            let (vocabulary, what) = match kept {
+                Kept::Overhead => (&overhead_kind::VOCABULARY, "overhead"),
+                Kept::Sync => (&sync_kind::VOCABULARY, "synchronisation"),
+                _ => (&uvm_kind::VOCABULARY, "unified memory event"),
             };
-            records.map(|i| Some(u64::from(word(&mut naming.names, codes, kind.id(i, 0), what)))).collect()
+            records.map(|i| Some(u64::from(word(&mut naming.names, vocabulary, kind.id(i, 0), what)))).collect()
         }
     }
 }
@@ -119,7 +121,8 @@ pub(super) fn add_fields(raw: &mut Raw, kept: Kept, naming: &mut Naming, store: 
     };
     match kept {
         Kept::Gpu => {
-            let mut memory = |naming: &mut Naming, v| word(&mut naming.names, codes::MEMORY_KIND, v, "memory kind");
+            let mut memory =
+                |naming: &mut Naming, v| word(&mut naming.names, &memory_kind::VOCABULARY, v, "memory kind");
             let (source, target) = (named("src_kind", &mut memory), named("dst_kind", &mut memory));
             let filled = named("mem_kind", &mut memory);
             store.add_field("src_kind", Shown::Always, source);

@@ -305,7 +305,7 @@ impl Sums {
                 .collect();
             copies.sort_unstable_by_key(|(kind, _)| *kind);
             let copies = copies.into_iter().map(|(kind, copies)| Transfers {
-                direction: codes::word(codes::MEMCPY_KIND, kind).map_or_else(|| kind.to_string(), str::to_owned),
+                direction: memcpy_kind::VOCABULARY.text(kind).into_owned(),
                 count: copies.count,
                 bytes: copies.bytes,
                 bytes_per_s: if length_ns > 0 { copies.bytes as f64 * 1e9 / length_ns as f64 } else { 0.0 },

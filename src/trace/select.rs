@@ -12,11 +12,12 @@ use crate::cupti::strip_version;
 use crate::error::Result;
 use in_range::InRange;
 use regex::Regex;
-use runtime_calls::{RUNTIME, RuntimeCalls};
+use runtime_calls::RuntimeCalls;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex};
 use trace_format::schema::TableSpec;
 use trace_format::tables;
+use trace_format::vocabulary::api_domain::RUNTIME;
 
 /// What the user asked for. The default selects everything.
 #[derive(Clone, Debug, Default)]

@@ -38,13 +38,13 @@ fn tables_in_python() -> String {
                 ColumnType::Bytes => "bytes",
             };
             let unit = match c.unit {
-                Unit::Ns => "ns",
+                Unit::Time | Unit::Length => "ns",
                 Unit::Bytes => "bytes",
                 Unit::Count => "count",
                 Unit::Id => "id",
                 Unit::Name => "string",
                 Unit::Shape => "shape",
-                Unit::Code => "code",
+                Unit::Code | Unit::Coded(_) => "code",
                 Unit::Other => "",
             };
             format!("{}:{ty}:{unit}", c.name)

@@ -32,10 +32,10 @@ fn describe(table: &TableSpec, text: &mut String) {
     }
     text.push_str("\n| column | type | null | unit | encoding | meaning |\n|---|---|---|---|---|---|\n");
     for column in table.columns {
-        let ColumnSpec { name, ty, nullable, encoding, unit, doc } = column;
+        let ColumnSpec { name, ty, nullable, encoding, unit, doc, .. } = column;
         let null = if *nullable { "yes" } else { "" };
         let encoding = if *ty == ColumnType::Bytes { "lengths" } else { encoding_name(*encoding) };
-        let (ty, unit, doc) = (type_name(*ty), unit_name(*unit), doc.trim().replace('|', "\\|"));
+        let (ty, unit, doc) = (type_name(*ty), unit_name(*unit), unit.meaning(doc).replace('|', "\\|"));
         let _ = writeln!(text, "| `{name}` | {ty} | {null} | {unit} | {encoding} | {doc} |");
     }
 }
@@ -70,13 +70,13 @@ fn encoding_name(encoding: Encoding) -> &'static str {
 
 fn unit_name(unit: Unit) -> &'static str {
     match unit {
-        Unit::Ns => "ns",
+        Unit::Time | Unit::Length => "ns",
         Unit::Bytes => "bytes",
         Unit::Count => "count",
         Unit::Id => "id",
         Unit::Name => "[string](#string) id",
         Unit::Shape => "[shape](#shape) id",
-        Unit::Code => "code",
+        Unit::Code | Unit::Coded(_) => "code",
         Unit::Other => "",
     }
 }

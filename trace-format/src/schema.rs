@@ -5,6 +5,7 @@
 //! new column at the end.
 
 use crate::columns::Batch;
+use crate::vocabulary::Vocabulary;
 
 /// The physical type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,8 +38,10 @@ pub enum Encoding {
 /// What a column's numbers count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Nanoseconds.
-    Ns,
+    /// A point in time, in nanoseconds: it moves with the clock.
+    Time,
+    /// A length of time, in nanoseconds.
+    Length,
     /// Bytes.
     Bytes,
     /// A plain number of things.
@@ -49,8 +52,10 @@ pub enum Unit {
     Name,
     /// An id into table `shape`.
     Shape,
-    /// A value of a CUPTI or CUDA enumeration; unknown numbers are legal.
+    /// A value of an enumeration, or bits, for which this format has no words: callback ids, results, flags.
     Code,
+    /// A value of an enumeration with a word for each; unknown numbers are legal.
+    Coded(&'static Vocabulary),
     /// Something else, said by the column's name or documentation.
     Other,
 }
@@ -68,14 +73,34 @@ pub struct ColumnSpec {
     pub encoding: Encoding,
     /// The unit.
     pub unit: Unit,
+    /// Name of the column of words that exports and SQL have beside a coded one.
+    pub words_name: &'static str,
     /// One line of documentation.
     pub doc: &'static str,
+}
+
+impl Unit {
+    /// Documentation of a column of this unit: what it says, and the words for its numbers.
+    pub fn meaning(self, doc: &str) -> String {
+        match self {
+            Unit::Coded(vocabulary) => format!("{} Numbers: {}.", doc.trim(), vocabulary.listing()),
+            _ => doc.trim().to_owned(),
+        }
+    }
 }
 
 impl ColumnSpec {
     /// Whether its numbers are points in time, which move with the clock; lengths of time do not.
     pub fn is_time(&self) -> bool {
-        self.unit == Unit::Ns && !matches!(self.name, "duration_ns" | "weight_ns")
+        self.unit == Unit::Time
+    }
+
+    /// What its numbers mean, if they are those of a vocabulary.
+    pub fn vocabulary(&self) -> Option<&'static Vocabulary> {
+        match self.unit {
+            Unit::Coded(vocabulary) => Some(vocabulary),
+            _ => None,
+        }
     }
 }
 
@@ -154,7 +179,7 @@ macro_rules! table {
     (
         $(#[doc = $doc:literal])+
         $spec:ident = $id:literal, $name:literal, $role:ident, $row:ident, $builder:ident {
-            $( $(#[doc = $col_doc:literal])+ $col:ident : $ty:ty = $enc:ident, $unit:ident; )+
+            $( $(#[doc = $col_doc:literal])+ $col:ident : $ty:ty = $enc:ident, $unit:ident $(($words:ident))?; )+
         }
     ) => {
         $(#[doc = $doc])+
@@ -168,7 +193,8 @@ macro_rules! table {
                     ty: <$ty as $crate::columns::Cell>::TYPE,
                     nullable: <$ty as $crate::columns::Cell>::NULLABLE,
                     encoding: $crate::schema::Encoding::$enc,
-                    unit: $crate::schema::Unit::$unit,
+                    unit: $crate::schema::Unit::$unit $((&$crate::vocabulary::$words::VOCABULARY))?,
+                    words_name: concat!(stringify!($col), "_name"),
                     doc: concat!($($col_doc),+),
                 },
             )+],

@@ -106,7 +106,9 @@ mod tests {
         for table in ALL {
             for column in table.columns {
                 match column.unit {
-                    Unit::Ns => assert!(column.name.ends_with("_ns"), "{}.{}", table.name, column.name),
+                    Unit::Time | Unit::Length => {
+                        assert!(column.name.ends_with("_ns"), "{}.{}", table.name, column.name)
+                    }
                     Unit::Bytes => assert!(column.name.ends_with("bytes"), "{}.{}", table.name, column.name),
                     _ => {}
                 }

@@ -4,6 +4,7 @@
 use cupti_sys::fields::{memory as o, memory2 as f};
 use trace_format::schema::RowBuilder as _;
 use trace_format::tables::MemoryRow;
+use trace_format::vocabulary::memory_operation::{ALLOCATION, RELEASE};
 
 use super::record::Record;
 use super::{Facts, Kind, NONE, Out};
@@ -27,10 +28,6 @@ pub(super) const KIND: Kind = Kind {
     defines: false,
     decode: decode_lifetime,
 };
-
-/// Values of `memory.operation`, CUPTI's.
-const ALLOCATION: u32 = 1;
-const RELEASE: u32 = 2;
 
 fn decode(record: Record, facts: &Facts, out: &mut Out) {
     out.tables.memory.push(MemoryRow {

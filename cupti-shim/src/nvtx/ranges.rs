@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use trace_format::schema::RowBuilder as _;
 use trace_format::tables::range::RangeBuilder;
 use trace_format::tables::{NoteRow, RangeRow, ThreadRow};
+use trace_format::vocabulary::range_style::{MARK, PUSH_POP, START_END};
 
 use super::event::{Event, EventKind, Payload, UNTRACKED};
 
@@ -20,11 +21,6 @@ const FORGET: usize = MAX_OPEN / 8;
 const MAX_IDLE_STACKS: usize = 4_096;
 /// Names of threads and categories that are remembered, so that a program which repeats them each step writes them once.
 const MAX_NAMES: usize = 16_384;
-
-/// `style` of a range row.
-const PUSH_POP: u32 = 0;
-const START_END: u32 = 1;
-const MARK: u32 = 2;
 
 /// What the program named, apart from ranges.
 #[derive(Clone, Debug, PartialEq)]

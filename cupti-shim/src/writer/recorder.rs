@@ -12,6 +12,7 @@ use trace_format::tables::note::NoteBuilder;
 use trace_format::tables::range::RangeBuilder;
 use trace_format::tables::thread::ThreadBuilder;
 use trace_format::tables::{NoteRow, RangeRow};
+use trace_format::vocabulary::range_style::MARK;
 use trace_format::write::Segments;
 
 use super::dumps::{Flight, LOOK_NS};
@@ -484,6 +485,3 @@ where
         (!kept.is_empty()).then(|| kept.take())
     }
 }
-
-/// `style` of a mark.
-const MARK: u32 = 2;

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::trace::select::Filter;
 use hashbrown::HashMap;
 use trace_format::tables;
+use trace_format::vocabulary::sync_kind::{EVENT, STREAM, STREAM_WAIT_EVENT};
 
 /// A call of the program's, of the runtime or the driver. Calls inside other calls are not among them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,11 +82,6 @@ impl Launched {
     }
 }
 
-/// What a synchronisation waits for: `sync.kind`.
-const EVENT: u32 = 1;
-const STREAM_WAITS: u32 = 2;
-const STREAM: u32 = 3;
-
 /// A row of table `sync`.
 struct Sync {
     kind: u32,
@@ -141,14 +137,14 @@ impl Graph {
         for (i, call) in calls.iter().enumerate() {
             let name = labels.api(call.name);
             let sync = call.correlations.iter().find_map(|id| syncs.get(id));
-            if let Some(sync) = sync.filter(|sync| sync.kind == STREAM_WAITS) {
+            if let Some(sync) = sync.filter(|sync| sync.kind == STREAM_WAIT_EVENT) {
                 let awaited = sync.event.and_then(|event| awaited_event(&events, event, call.start_ns, &launched));
                 if let (Some(awaited), Some(stream)) = (awaited, sync.stream) {
                     stream_waits.entry((sync.context, stream)).or_default().push((call.start_ns, awaited));
                 }
             }
             let awaits = match sync {
-                Some(sync) if sync.kind == STREAM_WAITS => None,
+                Some(sync) if sync.kind == STREAM_WAIT_EVENT => None,
                 Some(sync) => awaited(sync, call.start_ns, &events, &launched),
                 None if waits_for_everything(name) => {
                     let all = launched.0.keys().filter(|(_, stream)| stream.is_none());

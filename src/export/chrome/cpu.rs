@@ -4,7 +4,6 @@ use super::event::{Calls, Events, Overheads, Ranges, number};
 use super::gpuprof_argument::{self, GpuprofArgument};
 use super::json;
 use super::prepared::begin;
-use crate::cupti;
 use crate::export::slices::place::Slot;
 use crate::export::slices::view::column;
 use crate::export::slices::words::{UNKNOWN_OVERHEAD, described, overhead_word};
@@ -12,6 +11,11 @@ use crate::trace::ordered::Piece;
 use std::borrow::Cow;
 use trace_format::columns::Batch;
 use trace_format::tables;
+use trace_format::vocabulary::host_call_domain;
+use trace_format::vocabulary::{
+    api_domain,
+    range_style::{ANNOTATION, OPERATOR, PYTHON},
+};
 
 impl Events<'_> {
     /// A call.
@@ -19,7 +23,7 @@ impl Events<'_> {
         let name = columns.name_id.get(i).unwrap_or(0);
         let domain = columns.domain.get(i).unwrap_or(0);
         let correlation = columns.correlation.get(i).unwrap_or(0);
-        self.begin(out, slot, if domain == 1 { b"cuda_driver" } else { b"cuda_runtime" });
+        self.begin(out, slot, if domain == api_domain::DRIVER { b"cuda_driver" } else { b"cuda_runtime" });
         self.prepared.call(out, name);
         self.external_id(out, piece.process, correlation);
         number(out, b"\"cbid\":", columns.cbid.get(i).filter(|&id| id != 0));
@@ -63,17 +67,17 @@ impl Events<'_> {
         let style = columns.style.get(i).unwrap_or(0);
         let id = columns.range_id.get(i).unwrap_or(0);
         let category: &[u8] = match style {
-            3 => b"cpu_op",
-            5 => b"python_function",
+            OPERATOR => b"cpu_op",
+            PYTHON => b"python_function",
             _ => b"user_annotation",
         };
         self.begin(out, slot, category);
         self.prepared.text(out, name);
-        let has_external_id = matches!(style, 3 | 4);
+        let has_external_id = matches!(style, OPERATOR | ANNOTATION);
         number(out, b"\"External id\":", Some(id as i64).filter(|&id| has_external_id && id != 0));
         let mut own = GpuprofArgument::new(out);
         self.prepared.exact_name(&mut own, name);
-        own.number("style", Some(style).filter(|style| !matches!(style, 3..=5)));
+        own.number("style", Some(style).filter(|style| !matches!(style, OPERATOR..=PYTHON)));
         let duration = columns.end_ns.get(i).map(|end| end.saturating_sub(slot.start_ns));
         self.own_times(&mut own, piece, slot, duration);
         self.own_thread(&mut own, slot, columns.tid.get(i));
@@ -121,7 +125,7 @@ impl Events<'_> {
     /// Category and name of a call that is not CUDA's.
     fn host_call(&self, rows: &Batch, i: usize) -> (&'static [u8], Cow<'_, str>) {
         let number = |name| column::<u32>(rows, name).get(i).unwrap_or(0);
-        let category: &[u8] = if number("domain") == cupti::MPI { b"mpi" } else { b"os_runtime" };
+        let category: &[u8] = if number("domain") == host_call_domain::MPI { b"mpi" } else { b"os_runtime" };
         (category, self.context.labels.text(number("name_id")).into())
     }
 

@@ -14,6 +14,7 @@ use crate::export::slices::place::Slot;
 use crate::export::slices::view::view;
 use crate::trace::ordered::Piece;
 use trace_format::columns::Batch;
+use trace_format::vocabulary::range_style::PYTHON;
 
 view! {
     /// A kernel.
@@ -155,7 +156,6 @@ impl<'p> View<'p> {
 
     /// Whether row `i` is a function of Python.
     pub fn is_python(&self, i: usize) -> bool {
-        const PYTHON: u32 = 5;
         matches!(self, View::Ranges(rows) if rows.style.get(i) == Some(PYTHON))
     }
 }

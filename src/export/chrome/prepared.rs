@@ -7,15 +7,13 @@ use crate::trace::slots::Slots;
 use hashbrown::HashMap;
 use std::io::Write as _;
 use trace_format::tables::ShapeRow;
+use trace_format::vocabulary::external_kind::CUSTOM_0;
 
 /// Launch shapes up to which prepared text is kept. More of them repeat too seldom to be worth their memory.
 const SHAPES: usize = 100_000;
 
 /// External ids that events name, at most: each takes memory until the end. All of them are written as rows.
 const EXTERNAL_IDS: u64 = 1_000_000;
-
-/// What CUPTI calls the ids that PyTorch pushes for its operators.
-const PYTORCH_OPERATOR: u32 = 3;
 
 type Texts = Slots<Box<[u8]>>;
 
@@ -39,7 +37,7 @@ pub fn keeps_external_ids(rows: u64) -> bool {
 
 /// Whether an external id is an operator's.
 pub fn is_operator(external_kind: u32) -> bool {
-    external_kind == PYTORCH_OPERATOR
+    external_kind == CUSTOM_0
 }
 
 impl<'a> Prepared<'a> {

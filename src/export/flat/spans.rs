@@ -7,15 +7,13 @@ use super::Source;
 use crate::trace::ordered::Piece;
 use trace_format::columns::Values;
 use trace_format::schema::TableSpec;
+use trace_format::vocabulary::range_style::MARK;
 
 /// The columns that every row with a time gets.
 pub const COLUMNS: [(&str, &str); 2] = [
     ("duration_ns", "How long it took; null: the recorded times cannot be right, or it had not ended."),
     ("end_ns", "When it ended; null where `duration_ns` is."),
 ];
-
-/// Style 2 of table `range`.
-const MARK: u32 = 2;
 
 /// A time that follows from others; columns by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

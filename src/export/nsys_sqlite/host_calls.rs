@@ -1,10 +1,10 @@
 //! Calls of the operating system's runtime and of MPI.
 
 use super::{Writer, schema};
-use crate::cupti;
 use crate::error::Result;
 use crate::export::database::Rows;
 use trace_format::tables::HostCallRow;
+use trace_format::vocabulary::host_call_domain;
 
 /// Event class of calls of the operating system's runtime.
 const OS_RUNTIME_CLASS: u32 = 27;
@@ -22,7 +22,7 @@ pub(super) fn write(writer: &mut Writer) -> Result<()> {
         let (start, end) = writer.clock.span_of(call.start_ns, call.duration_ns);
         let thread = writer.ids.thread(process, call.tid);
         let name = writer.strings.name(call.name_id)?;
-        if call.domain != cupti::MPI {
+        if call.domain != host_call_domain::MPI {
             let class = OS_RUNTIME_CLASS.into();
             let row = [start.into(), end.into(), class, thread.into(), name.into(), call.returned.into()];
             return of_system.add(row);

@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::export::database::{Rows, Value};
 use hashbrown::HashMap;
 use trace_format::tables::RangeRow;
+use trace_format::vocabulary::range_style;
 
 /// Event types.
 const MARK: u32 = 34;
@@ -83,7 +84,7 @@ pub(super) fn write(writer: &mut Writer) -> Result<()> {
             range.end_ns.map(|end| writer.clock.at(end)).into(),
             kind.into(),
             // nsys numbers ranges that need not nest, and no others.
-            Some(range.range_id).filter(|&id| id != 0 && range.style == 1).into(),
+            Some(range.range_id).filter(|&id| id != 0 && range.style == range_style::START_END).into(),
             range.category.into(),
             range.color.into(),
             (&*writer.strings.text_of(range.name_id)).into(),

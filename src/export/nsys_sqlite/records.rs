@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::export::database::Rows;
 use hashbrown::HashMap;
 use trace_format::tables::{self, ApiRow, EventRow, JitRow, MemoryRow, OverheadRow, SyncRow};
+use trace_format::vocabulary::api_domain;
 
 /// Event classes of tables that have such a column.
 const RUNTIME_CLASS: u32 = 0;
@@ -48,7 +49,7 @@ fn calls(writer: &mut Writer) -> Result<()> {
             }
         };
         let (start, end) = writer.clock.span_of(call.start_ns, call.duration_ns);
-        let class = if call.domain == cupti::DRIVER { DRIVER_CLASS } else { RUNTIME_CLASS };
+        let class = if call.domain == api_domain::DRIVER { DRIVER_CLASS } else { RUNTIME_CLASS };
         rows.add([
             start.into(),
             end.into(),

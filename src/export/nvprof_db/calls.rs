@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::export::database::Rows;
 use hashbrown::HashMap;
 use trace_format::tables::ApiRow;
+use trace_format::vocabulary::api_domain;
 
 const COLUMNS: &[&str] = &["cbid", "start", "end", "processId", "threadId", "correlationId", "returnValue"];
 
@@ -19,7 +20,7 @@ pub(super) fn write(writer: &mut Writer) -> Result<()> {
             .entry((call.domain, call.cbid, call.name_id))
             .or_insert_with(|| numbers.find(call.domain, call.cbid, &writer.strings.text_of(call.name_id)));
         let (start, end) = writer.span_of(call.start_ns, call.duration_ns);
-        let rows = if domain == cupti::DRIVER { &mut driver } else { &mut runtime };
+        let rows = if domain == api_domain::DRIVER { &mut driver } else { &mut runtime };
         rows.add([
             number.into(),
             start.into(),
@@ -48,10 +49,10 @@ impl Numbers {
     fn new() -> Numbers {
         let (mut exact, mut stripped) = (HashMap::new(), HashMap::new());
         for &(number, name) in cbid::RUNTIME_BEFORE_13 {
-            exact.insert(name, (cupti::RUNTIME, number));
-            stripped.entry(cupti::strip_version(name)).or_insert((cupti::RUNTIME, number));
+            exact.insert(name, (api_domain::RUNTIME, number));
+            stripped.entry(cupti::strip_version(name)).or_insert((api_domain::RUNTIME, number));
         }
-        for (domain, names) in [(cupti::RUNTIME, cbid::RUNTIME), (cupti::DRIVER, cbid::DRIVER)] {
+        for (domain, names) in [(api_domain::RUNTIME, cbid::RUNTIME), (api_domain::DRIVER, cbid::DRIVER)] {
             for (&name, number) in names.iter().zip(0u32..).filter(|(name, _)| !name.is_empty()) {
                 exact.insert(name, (domain, number));
                 let stem = cupti::strip_version(name);
@@ -110,7 +111,7 @@ mod tests {
     #[test]
     fn every_number_is_found_by_its_own_name() {
         let numbers = Numbers::new();
-        for (domain, names) in [(cupti::RUNTIME, cbid::RUNTIME), (cupti::DRIVER, cbid::DRIVER)] {
+        for (domain, names) in [(api_domain::RUNTIME, cbid::RUNTIME), (api_domain::DRIVER, cbid::DRIVER)] {
             for (name, number) in names.iter().zip(0u32..).filter(|(name, _)| !name.is_empty()) {
                 let (found_domain, found) = numbers.find(domain, 0, name);
                 assert_eq!(cupti::api_name(found_domain, found), Some(*name));

@@ -4,14 +4,12 @@ use super::{Writer, schema, thread};
 use crate::error::Result;
 use crate::export::database::{Rows, Value};
 use trace_format::tables::{OpenaccRow, OpenmpRow};
+use trace_format::vocabulary::openacc_kind::ENQUEUE_LAUNCH;
 
 pub(super) fn write(writer: &mut Writer) -> Result<()> {
     openacc(writer)?;
     openmp(writer)
 }
-
-/// `CUpti_OpenAccEventKind` of a launch.
-const ENQUEUE_LAUNCH: u32 = 4;
 
 /// Kinds of regions about data: uploads, downloads, create, delete, alloc, free.
 const DATA: [u32; 6] = [5, 6, 13, 14, 15, 16];

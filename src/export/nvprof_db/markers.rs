@@ -6,6 +6,7 @@ use crate::export::database::{Rows, Value};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use trace_format::tables::RangeRow;
+use trace_format::vocabulary::range_style::{MARK, PUSH_POP, START_END};
 
 /// `CUpti_ActivityFlag` of a marker.
 const INSTANTANEOUS: u32 = 1;
@@ -18,11 +19,6 @@ const COLOR_ARGB: u32 = 2;
 /// `CUpti_MetricValueKind` of a payload.
 const DOUBLE: u32 = 0;
 const INT64: u32 = 4;
-
-/// `range.style` of what nests, what need not, and of marks.
-const PUSH_POP: u32 = 0;
-const START_END: u32 = 1;
-const MARK: u32 = 2;
 
 /// An end that is to come: when, number of the marker, thread, number of the domain.
 type PendingEnd = Reverse<(i64, i64, u32, i64)>;

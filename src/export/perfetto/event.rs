@@ -13,6 +13,7 @@ use crate::trace::ordered::Piece;
 use std::sync::OnceLock;
 use trace_format::columns::{Batch, Values};
 use trace_format::schema::Unit;
+use trace_format::vocabulary::host_call_domain;
 
 /// Launch shapes up to which their arguments are prepared once and kept.
 const SHAPES: usize = 100_000;
@@ -197,7 +198,7 @@ fn category(rows: &Batch, columns: &Columns, i: usize) -> u64 {
             _ => "cuda_runtime",
         },
         "host_call" => match crate::export::slices::view::column::<u32>(rows, "domain").get(i) {
-            Some(crate::cupti::MPI) => "mpi",
+            Some(host_call_domain::MPI) => "mpi",
             _ => "os_runtime",
         },
         "range" => match columns.style.get(i) {

@@ -10,6 +10,7 @@ use hashbrown::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 use trace_format::schema::TableSpec;
+use trace_format::vocabulary::range_style;
 
 /// A lane of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -337,7 +338,7 @@ fn line_of(definitions: &Definitions, source: &Source, i: usize) -> Line {
             None => Line::Overhead { process },
         },
         Kind::Overhead => columns.tid.get(i).map_or(Line::Overhead { process }, thread),
-        Kind::Range if columns.style.get(i) == Some(1) => Line::Ranges { process },
+        Kind::Range if columns.style.get(i) == Some(range_style::START_END) => Line::Ranges { process },
         Kind::Compiler => Line::Compiler { process },
         Kind::Call | Kind::Range | Kind::Thread => thread(columns.tid.get(i).unwrap_or(0)),
     }

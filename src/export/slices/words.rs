@@ -2,10 +2,10 @@
 //! readers know them.
 
 use super::view::column;
-use crate::cupti::codes::{self, word};
 use crate::cupti::operation::{self, memory_kind};
 use std::borrow::Cow;
 use trace_format::columns::Batch;
+use trace_format::vocabulary::{Vocabulary, memory_operation, openacc_kind, uvm_kind};
 
 /// Kineto's word for a copy, and whether it stands for this kind alone.
 pub fn copy_word(kind: u32) -> (&'static str, bool) {
@@ -65,7 +65,7 @@ pub const UNKNOWN_OVERHEAD: &str = "Overhead";
 /// Category and name of a row that has no name.
 pub fn described(rows: &Batch, i: usize) -> (&'static [u8], Cow<'static, str>) {
     let number = |name| column::<u32>(rows, name).get(i).unwrap_or(0);
-    let of = |codes, prefix: &str| match word(codes, number("kind")) {
+    let of = |vocabulary: &Vocabulary, prefix: &str| match vocabulary.word(number("kind")) {
         Some(word) => Cow::Owned(format!("{prefix}{word}")),
         None => Cow::Owned(format!("{prefix}{}", number("kind"))),
     };
@@ -79,14 +79,14 @@ pub fn described(rows: &Batch, i: usize) -> (&'static [u8], Cow<'static, str>) {
         "sync" => (b"cuda_sync", sync_word(number("kind")).unwrap_or(UNKNOWN_SYNC).into()),
         "overhead" => (b"overhead", overhead_word(number("kind")).unwrap_or(UNKNOWN_OVERHEAD).into()),
         "graph" => (b"cuda_graph", Cow::Owned(format!("CUDA graph {}", number("graph_id")))),
-        "uvm" => (b"unified_memory", of(codes::UVM_COUNTER_KIND, "Unified memory: ")),
+        "uvm" => (b"unified_memory", of(&uvm_kind::VOCABULARY, "Unified memory: ")),
         "memory" => (
             b"memory",
-            word(codes::MEMORY_OPERATION, number("operation")).unwrap_or("memory pool operation").into(),
+            memory_operation::VOCABULARY.word(number("operation")).unwrap_or("memory pool operation").into(),
         ),
         "event" => (b"cuda_event", Cow::Owned(format!("CUDA event {}", number("event")))),
         "jit" => (b"jit", Cow::Borrowed("just-in-time compilation")),
-        "openacc" => (b"openacc", of(codes::OPENACC_EVENT_KIND, "acc_")),
+        "openacc" => (b"openacc", of(&openacc_kind::VOCABULARY, "acc_")),
         "openmp" => (b"openmp", operation::openmp_name(number("kind")).into()),
         other => (b"other", other.into()),
     }

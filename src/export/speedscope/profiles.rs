@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use trace_format::schema::Row;
 use trace_format::tables::{self, ApiRow, CpuSampleRow, KernelRow, MemcpyRow, MemsetRow, RangeRow};
+use trace_format::vocabulary::range_style;
 
 /// What a timeline belongs to; GPUs come before threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -155,7 +156,7 @@ impl<'a> Profiles<'a> {
                 let valid =
                     row.end_ns.is_none_or(|end| valid_duration(original(row.start_ns), original(end)).is_some());
                 // A mark has no length.
-                if !valid || row.style == 2 {
+                if !valid || row.style == range_style::MARK {
                     return Ok(());
                 }
                 let frame = Frame::Range { domain: row.domain_id.unwrap_or(0), name: row.name_id };

@@ -3,12 +3,12 @@
 use super::lanes::Place;
 use super::reader::Reader;
 use super::work::Details;
-use crate::cupti;
 use crate::import::kineto::event::{Category, Event};
 use crate::import::kineto::json_tokens::Value;
 use crate::import::kineto::number::nanoseconds;
 use crate::trace::sink::valid_duration;
 use trace_format::tables::{self, ApiRow};
+use trace_format::vocabulary::api_domain;
 
 impl Reader<'_, '_> {
     /// Whether an event is a call of a GPU's API, by its lane, its category, or its name beside a correlation id.
@@ -60,8 +60,8 @@ fn call_domain(event: &Event) -> Option<u32> {
     let begins =
         |start: &[u8]| name.strip_prefix(start).and_then(<[u8]>::first).is_some_and(u8::is_ascii_uppercase);
     match () {
-        () if begins(b"cu") => Some(cupti::DRIVER),
-        () if begins(b"cuda") || begins(b"hip") => Some(cupti::RUNTIME),
+        () if begins(b"cu") => Some(api_domain::DRIVER),
+        () if begins(b"cuda") || begins(b"hip") => Some(api_domain::RUNTIME),
         () => None,
     }
 }

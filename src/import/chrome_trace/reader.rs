@@ -14,15 +14,7 @@ use crate::import::kineto::thread_ids::ThreadIds;
 use crate::trace::sink::{Need, ProcessInfo, ProcessIx, Sink, valid_duration};
 use hashbrown::{HashMap, HashSet};
 use trace_format::tables::{self, RangeRow, SampleRow, ThreadRow};
-
-/// `range.style` of marks.
-const MARK: u32 = 2;
-/// `range.style` of ranges that need not nest.
-const START_END: u32 = 1;
-/// `range.style` of annotations.
-const ANNOTATION: u32 = 4;
-/// `range.style` of Python functions.
-const PYTHON: u32 = 5;
+use trace_format::vocabulary::range_style::{ANNOTATION, MARK, PYTHON, START_END};
 
 /// 2001-09-09 in nanoseconds since 1970: times before it are no Unix times of any trace.
 const SINCE_2001_NS: i64 = 1_000_000_000_000_000_000;

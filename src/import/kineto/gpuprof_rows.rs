@@ -234,7 +234,7 @@ impl Converter<'_, '_> {
 
     fn own_range(&mut self, base: Base, event: &Event, tape: Tape, extra: &Extra, style: u32) {
         let style = extra.id("style").unwrap_or(style);
-        if matches!(style, 3..=5) && !self.wanted.operators {
+        if matches!(style, OPERATOR..=PYTHON) && !self.wanted.operators {
             return;
         }
         let args = Args::all(tape, event.args);

@@ -10,16 +10,8 @@ use super::number::integer;
 use super::text::unescape;
 use trace_format::schema::TableSpec;
 use trace_format::tables::{self, *};
-
-/// Kineto pushes operators' ids to CUPTI as `CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0`.
-const PYTORCH_OPERATOR: u32 = 3;
-
-/// `range.style` of operators.
-pub const OPERATOR: u32 = 3;
-/// `range.style` of annotations.
-pub const ANNOTATION: u32 = 4;
-/// `range.style` of Python functions.
-pub const PYTHON: u32 = 5;
+use trace_format::vocabulary::external_kind::CUSTOM_0;
+use trace_format::vocabulary::range_style::{ANNOTATION, OPERATOR, PYTHON};
 
 /// When a record began and how long it took.
 pub struct Times {
@@ -208,7 +200,7 @@ impl Converter<'_, '_> {
             && let Some(external_id) = args.external_id.filter(|&id| id != 0)
         {
             let external_id = external_id as u64;
-            let row = ExternalRow { correlation: args.correlation(), external_kind: PYTORCH_OPERATOR, external_id };
+            let row = ExternalRow { correlation: args.correlation(), external_kind: CUSTOM_0, external_id };
             self.sink.push(self.process, row);
         }
     }

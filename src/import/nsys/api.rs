@@ -3,7 +3,6 @@
 
 use super::activity::duration;
 use super::{Reader, process_part, tid};
-use crate::cupti;
 use crate::import::rows::{Scan, Tables, Tally};
 use crate::numbers::items;
 use hashbrown::{HashMap, HashSet};
@@ -11,6 +10,7 @@ use rusqlite::Connection;
 use trace_format::columns::{Batch, Values};
 use trace_format::schema::RowBuilder;
 use trace_format::tables::{API, ApiRow};
+use trace_format::vocabulary::api_domain;
 
 /// Rows per batch.
 const BATCH_ROWS: usize = 65_536;
@@ -91,8 +91,8 @@ pub(super) fn read(db: &Connection, tables: &Tables, totals: bool) -> Calls {
         };
         let process = &mut calls.processes[index];
         let domain = match class {
-            Some(RUNTIME) => cupti::RUNTIME,
-            Some(DRIVER) => cupti::DRIVER,
+            Some(RUNTIME) => api_domain::RUNTIME,
+            Some(DRIVER) => api_domain::DRIVER,
             _ => {
                 process.unclear = true;
                 ASK_THE_NAME
@@ -158,7 +158,9 @@ impl Calls {
 /// `cudaMalloc` is of the runtime, `cuMemAlloc` of the driver.
 fn domain_by_name(r: &mut Reader, id: Option<i64>) -> u32 {
     match id.and_then(|id| r.strings.bytes(id)) {
-        Some(name) if name.starts_with(b"cu") && name.get(2).is_some_and(u8::is_ascii_uppercase) => cupti::DRIVER,
-        _ => cupti::RUNTIME,
+        Some(name) if name.starts_with(b"cu") && name.get(2).is_some_and(u8::is_ascii_uppercase) => {
+            api_domain::DRIVER
+        }
+        _ => api_domain::RUNTIME,
     }
 }

@@ -2,8 +2,8 @@
 
 use super::activity::duration;
 use super::{Reader, process_part};
-use crate::cupti;
 use trace_format::tables::HostCallRow;
+use trace_format::vocabulary::host_call_domain;
 
 /// A table of calls.
 struct Source {
@@ -16,11 +16,11 @@ struct Source {
 }
 
 const fn of_mpi(table: &'static str, kind: u32) -> Source {
-    Source { table, name: "textId", domain: cupti::MPI, kind: Some(kind) }
+    Source { table, name: "textId", domain: host_call_domain::MPI, kind: Some(kind) }
 }
 
 const SOURCES: [Source; 5] = [
-    Source { table: "OSRT_API", name: "nameId", domain: cupti::OS_RUNTIME, kind: None },
+    Source { table: "OSRT_API", name: "nameId", domain: host_call_domain::OS_RUNTIME, kind: None },
     of_mpi("MPI_P2P_EVENTS", 1),
     of_mpi("MPI_COLLECTIVES_EVENTS", 2),
     of_mpi("MPI_START_WAIT_EVENTS", 3),

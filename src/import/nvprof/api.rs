@@ -4,6 +4,7 @@ use super::{Reader, duration};
 use crate::cupti;
 use hashbrown::HashMap;
 use trace_format::tables::ApiRow;
+use trace_format::vocabulary::api_domain;
 
 /// What nvprof calls callback 0.
 const INVALID: &[u8] = b"INVALID";
@@ -13,7 +14,7 @@ pub(super) fn read(r: &mut Reader) {
     let mut unknown = 0u64;
     let own_names = super::gpuprof_tables::call_names(r);
     for (table, domain) in
-        [("CUPTI_ACTIVITY_KIND_RUNTIME", cupti::RUNTIME), ("CUPTI_ACTIVITY_KIND_DRIVER", cupti::DRIVER)]
+        [("CUPTI_ACTIVITY_KIND_RUNTIME", api_domain::RUNTIME), ("CUPTI_ACTIVITY_KIND_DRIVER", api_domain::DRIVER)]
     {
         let Some(mut scan) = r.scan(table) else { continue };
         let [cbid, start, end, process, thread] =
@@ -38,7 +39,7 @@ pub(super) fn read(r: &mut Reader) {
                 None if cbid == 0 => r.sink.name(INVALID),
                 None => {
                     unknown += 1;
-                    let domain = if domain == cupti::RUNTIME { "runtime" } else { "driver" };
+                    let domain = if domain == api_domain::RUNTIME { "runtime" } else { "driver" };
                     r.sink.name(format!("{domain}_cbid_{cbid}").as_bytes())
                 }
             });

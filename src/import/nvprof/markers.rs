@@ -4,6 +4,7 @@ use super::Reader;
 use super::target::{Object, THREAD};
 use hashbrown::HashMap;
 use trace_format::tables::RangeRow;
+use trace_format::vocabulary::range_style;
 
 /// `CUpti_ActivityFlag` of a marker.
 const INSTANTANEOUS: u32 = 1;
@@ -72,7 +73,7 @@ pub(super) fn read(r: &mut Reader) {
     });
     r.close(tally);
     for (pid, id, mut range) in ranges {
-        if range.style == 0
+        if range.style == range_style::PUSH_POP
             && let Some((end_ns, tid)) = ends.remove(&id)
         {
             range.end_ns = Some(end_ns);

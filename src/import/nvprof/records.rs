@@ -5,6 +5,7 @@ use super::target::{Object, THREAD};
 use super::{Reader, applicable, duration};
 use crate::cupti::environment;
 use trace_format::tables::{EventRow, ExternalRow, JitRow, MemoryRow, OverheadRow, SampleRow, SyncRow, UvmRow};
+use trace_format::vocabulary::uvm_kind::CPU_PAGE_FAULTS;
 
 /// Reads synchronisations.
 pub(super) fn syncs(r: &mut Reader) {
@@ -162,9 +163,6 @@ fn pools(r: &mut Reader) {
     r.close(tally);
 }
 
-/// Kind of an event of unified memory whose value is where the CPU was, not how often.
-const CPU_PAGE_FAULT: u32 = 3;
-
 /// Reads events of unified memory.
 pub(super) fn counters(r: &mut Reader) {
     let Some(mut scan) = r.scan("CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER") else { return };
@@ -175,7 +173,7 @@ pub(super) fn counters(r: &mut Reader) {
         let Some(start_ns) = row.int(start) else { return false };
         let process = r.process(row.id(process));
         let (kind, value) = (row.id_or_0(kind), row.int(value).unwrap_or(0));
-        let cpu_fault = kind == CPU_PAGE_FAULT;
+        let cpu_fault = kind == CPU_PAGE_FAULTS;
         let counter = UvmRow {
             start_ns,
             duration_ns: duration(start_ns, row.int(end)),

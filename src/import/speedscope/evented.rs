@@ -6,9 +6,7 @@ use crate::import::kineto::number::scaled;
 use crate::trace::sink::{Need, ProcessIx, Sink, valid_duration};
 use hashbrown::HashMap;
 use trace_format::tables::{self, RangeRow};
-
-/// `range.style` of annotations by the program: the nearest to a function of any language.
-const ANNOTATION: u32 = 4;
+use trace_format::vocabulary::range_style::ANNOTATION;
 
 /// What was read of it. The unit may come last, so events are held.
 #[derive(Default)]

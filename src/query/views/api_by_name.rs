@@ -11,6 +11,7 @@ use hashbrown::HashMap;
 use polars::prelude::{Column, DataFrame};
 use trace_format::schema::TableSpec;
 use trace_format::tables;
+use trace_format::vocabulary::api_domain;
 
 /// The view.
 pub struct ApiByName;
@@ -69,7 +70,7 @@ impl Source for ApiByName {
             let (group, domains) = by_name.entry(labels.api(name)).or_default();
             group.0.merge(stats);
             group.1 += failed;
-            *domains |= if domain == 0 { 1 } else { 2 };
+            *domains |= if domain == api_domain::RUNTIME { 1 } else { 2 };
         }
         let mut rows: Vec<_> = by_name.into_iter().collect();
         rows.sort_unstable_by(|a, b| b.1.0.0.total_ns.cmp(&a.1.0.0.total_ns).then(a.0.cmp(b.0)));

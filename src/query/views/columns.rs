@@ -26,9 +26,14 @@ pub const fn id64(name: &'static str, doc: &'static str) -> SourceColumn {
     SourceColumn { name, ty: Type::Id64, unit: Unit::Id, doc }
 }
 
-/// A time or a duration.
+/// A point in time.
+pub const fn time(name: &'static str, doc: &'static str) -> SourceColumn {
+    SourceColumn { name, ty: Type::Int, unit: Unit::Time, doc }
+}
+
+/// A length of time.
 pub const fn ns(name: &'static str, doc: &'static str) -> SourceColumn {
-    SourceColumn { name, ty: Type::Int, unit: Unit::Ns, doc }
+    SourceColumn { name, ty: Type::Int, unit: Unit::Length, doc }
 }
 
 /// A size.
@@ -49,7 +54,7 @@ pub const STATISTICS: [SourceColumn; 10] = [
     count("count", "How many with valid times."),
     ns("total_ns", "Sum of durations; NULL beyond 64 bits."),
     plain("share", Type::Float, "Of the sum of `total_ns` over the whole view, 0 to 1."),
-    SourceColumn { name: "avg_ns", ty: Type::Float, unit: Unit::Ns, doc: "Mean duration." },
+    SourceColumn { name: "avg_ns", ty: Type::Float, unit: Unit::Length, doc: "Mean duration." },
     ns("min_ns", "Shortest duration."),
     ns("p50_ns", "Half of all durations are not longer (nearest rank, exact)."),
     ns("p95_ns", "95 of 100 durations are not longer."),
@@ -58,7 +63,7 @@ pub const STATISTICS: [SourceColumn; 10] = [
     SourceColumn {
         name: "stddev_ns",
         ty: Type::Float,
-        unit: Unit::Ns,
+        unit: Unit::Length,
         doc: "Sample standard deviation; 0 for one.",
     },
 ];

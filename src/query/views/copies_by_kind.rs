@@ -2,7 +2,6 @@
 
 use super::columns::{STATISTICS, bytes, frame, plain, statistics, text, texts};
 use crate::analysis::stats::{Stats, Wanted};
-use crate::cupti::codes::{self, MEMCPY_KIND, MEMORY_KIND};
 use crate::error::Result;
 use crate::query::source::{Source, SourceColumn, Trace, Type};
 use crate::trace::select::Filter;
@@ -10,6 +9,7 @@ use hashbrown::HashMap;
 use polars::prelude::{Column, DataFrame};
 use trace_format::schema::TableSpec;
 use trace_format::tables;
+use trace_format::vocabulary::{Vocabulary, memcpy_kind, memory_kind};
 
 /// The view.
 pub struct CopiesByKind;
@@ -79,14 +79,15 @@ impl Source for CopiesByKind {
         )?;
         let mut rows: Vec<_> = groups.into_iter().collect();
         rows.sort_unstable_by(|a, b| b.1.stats.total_ns.cmp(&a.1.stats.total_ns).then(a.0.cmp(&b.0)));
-        let word = |codes, code: u32| codes::word(codes, code).map_or_else(|| code.to_string(), str::to_owned);
-        let words = |at: usize, codes| rows.iter().map(|(key, _)| word(codes, key[at])).collect::<Vec<_>>();
+        let words = |at: usize, vocabulary: &Vocabulary| {
+            rows.iter().map(|(key, _)| vocabulary.text(key[at]).into_owned()).collect::<Vec<_>>()
+        };
         let column = |name, words: Vec<String>| texts(name, words.iter().map(String::as_str));
         let numbers = |name: &str, values: Vec<Option<i64>>| Column::new(name.into(), values);
         let mut columns = vec![
-            column("kind", words(0, MEMCPY_KIND)),
-            column("src_kind", words(1, MEMORY_KIND)),
-            column("dst_kind", words(2, MEMORY_KIND)),
+            column("kind", words(0, &memcpy_kind::VOCABULARY)),
+            column("src_kind", words(1, &memory_kind::VOCABULARY)),
+            column("dst_kind", words(2, &memory_kind::VOCABULARY)),
             numbers("bytes", rows.iter().map(|(_, g)| i64::try_from(g.bytes).ok()).collect()),
             numbers("max_bytes", rows.iter().map(|(_, g)| Some(g.largest)).collect()),
             numbers("bytes_per_s", rows.iter().map(|(_, g)| g.rate()).collect()),

@@ -1,6 +1,6 @@
 //! When nothing ran on a device.
 
-use super::columns::{PROCESS, frame, id, ns, text, texts};
+use super::columns::{PROCESS, frame, id, ns, text, texts, time};
 use crate::analysis::activity::{GpuActivity, What};
 use crate::analysis::labels::Labels;
 use crate::analysis::listing;
@@ -38,8 +38,8 @@ impl Source for Gaps {
         vec![
             PROCESS,
             id("device", "CUDA device index as that process saw it."),
-            ns("start_ns", "End of the work before."),
-            ns("end_ns", "Start of the work after."),
+            time("start_ns", "End of the work before."),
+            time("end_ns", "Start of the work after."),
             ns("duration_ns", "How long the device was idle."),
             text("from_time", "The start, counted from the first record, as `--from` takes it."),
             text("to_time", "The end, counted from the first record, as `--to` takes it."),

@@ -1,7 +1,6 @@
 //! All GPU work, whatever its kind.
 
-use super::columns::{PROCESS, bytes, failed, id, id64, ns, text};
-use crate::cupti::codes::{MEMCPY_KIND, MEMORY_KIND};
+use super::columns::{PROCESS, bytes, failed, id, id64, ns, text, time};
 use crate::cupti::operation;
 use crate::error::Result;
 use crate::query::source::{Source, SourceColumn, Trace};
@@ -9,6 +8,7 @@ use crate::query::tables::{TableSource, word_column};
 use polars::prelude::*;
 use trace_format::schema::TableSpec;
 use trace_format::tables;
+use trace_format::vocabulary::{memcpy_kind, memory_kind};
 
 /// The view.
 pub struct Gpu;
@@ -18,8 +18,8 @@ const COLUMNS: [SourceColumn; 20] = [
     text("kind", "`kernel`, `memcpy`, `memset`, or `graph` for one traced whole."),
     text("name", "Demangled kernel name, or `[CUDA memcpy HtoD]` and the like."),
     text("base_name", "As `name`, kernels without namespaces, arguments and template."),
-    ns("start_ns", "Start."),
-    ns("end_ns", "End; NULL where the duration is."),
+    time("start_ns", "Start."),
+    time("end_ns", "End; NULL where the duration is."),
     ns("duration_ns", "End minus start; NULL: no valid times."),
     id("device", "CUDA device index as the process saw it."),
     id("context", "CUPTI context id."),
@@ -102,15 +102,15 @@ fn part(trace: &Trace, table: &'static TableSpec, wanted: &[&str]) -> Result<Dat
                 let names: StringChunked = graphs.iter().map(|graph| graph.map(operation::graph_name)).collect();
                 names.into_column()
             }
-            "copy_kind" if is(&tables::MEMCPY) => {
-                from("kind").and_then(|kinds| word_column("copy_kind", MEMCPY_KIND, kinds)).map_err(failed)?
-            }
-            "src_kind" | "dst_kind" if is(&tables::MEMCPY) => {
-                from(spec.name).and_then(|kinds| word_column("kind", MEMORY_KIND, kinds)).map_err(failed)?
-            }
-            "dst_kind" if is(&tables::MEMSET) => {
-                from("mem_kind").and_then(|kinds| word_column("kind", MEMORY_KIND, kinds)).map_err(failed)?
-            }
+            "copy_kind" if is(&tables::MEMCPY) => from("kind")
+                .and_then(|kinds| word_column("copy_kind", &memcpy_kind::VOCABULARY, kinds))
+                .map_err(failed)?,
+            "src_kind" | "dst_kind" if is(&tables::MEMCPY) => from(spec.name)
+                .and_then(|kinds| word_column("kind", &memory_kind::VOCABULARY, kinds))
+                .map_err(failed)?,
+            "dst_kind" if is(&tables::MEMSET) => from("mem_kind")
+                .and_then(|kinds| word_column("kind", &memory_kind::VOCABULARY, kinds))
+                .map_err(failed)?,
             other if own.contains(&other) => from(other).map_err(failed)?.clone(),
             other => Column::full_null(other.into(), height, &spec.ty.data_type()),
         };

@@ -1,6 +1,6 @@
 //! Kernels with the calls that launched them.
 
-use super::columns::{PROCESS, frame, id, id64, ns, text, texts};
+use super::columns::{PROCESS, frame, id, id64, ns, text, texts, time};
 use crate::analysis::labels::Labels;
 use crate::analysis::launches::{self, kernel_launches};
 use crate::analysis::listing;
@@ -28,7 +28,7 @@ impl Source for Launches {
             id64("correlation", "Joins the two."),
             id("tid", "Thread that called."),
             text("api", "Name of the call, without version suffix."),
-            ns("api_start_ns", "Start of the call."),
+            time("api_start_ns", "Start of the call."),
             ns("api_duration_ns", "Duration of the call."),
             text("name", "Kernel name, demangled."),
             text("base_name", "Kernel name without namespaces, arguments and template."),
@@ -36,7 +36,7 @@ impl Source for Launches {
             id("device", "CUDA device index as the process saw it."),
             id("context", "CUPTI context id."),
             id("stream", "CUPTI stream id."),
-            ns("start_ns", "Start of the kernel."),
+            time("start_ns", "Start of the kernel."),
             ns("duration_ns", "Duration of the kernel."),
             ns("queue_ns", "From the end of the call to the start of the kernel; NULL where it did not wait."),
             ns("latency_ns", "From the start of the call to the start of the kernel."),

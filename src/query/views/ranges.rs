@@ -1,6 +1,6 @@
 //! Ranges of the program, closed ones in place of the open ones they replace.
 
-use super::columns::{PROCESS, count, frame, id, id64, ns, text, texts};
+use super::columns::{PROCESS, count, frame, id, id64, ns, text, texts, time};
 use crate::analysis::labels::Labels;
 use crate::analysis::ranges;
 use crate::demangle::Demangling;
@@ -10,6 +10,7 @@ use crate::trace::select::Filter;
 use polars::prelude::{Column, DataFrame};
 use trace_format::schema::TableSpec;
 use trace_format::tables;
+use trace_format::vocabulary::range_style;
 
 /// The view.
 pub struct Ranges;
@@ -17,10 +18,10 @@ pub struct Ranges;
 /// `range.style` in a word.
 pub(super) fn style(style: u32) -> &'static str {
     match style {
-        0 => "push/pop",
-        1 => "start/end",
-        3 => "operator",
-        4 => "annotation",
+        range_style::PUSH_POP => "push/pop",
+        range_style::START_END => "start/end",
+        range_style::OPERATOR => "operator",
+        range_style::ANNOTATION => "annotation",
         _ => "other",
     }
 }
@@ -39,8 +40,8 @@ impl Source for Ranges {
             text("name", "Text of the range."),
             text("domain", "NVTX domain; NULL: the default one."),
             text("style", "`push/pop`, `start/end`, `operator` or `annotation`."),
-            ns("start_ns", "Start."),
-            ns("end_ns", "End; NULL: still open when the recording ended."),
+            time("start_ns", "Start."),
+            time("end_ns", "End; NULL: still open when the recording ended."),
             ns("duration_ns", "End minus start; NULL while it is open."),
             count("level", "How many ranges of its thread enclose it."),
             ns("self_ns", "`duration_ns` without the ranges directly inside it; NULL while it is open."),

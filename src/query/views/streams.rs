@@ -1,6 +1,6 @@
 //! Streams and how busy they were.
 
-use super::columns::{PROCESS, count, frame, id, ns, plain, text, texts};
+use super::columns::{PROCESS, count, frame, id, ns, plain, text, texts, time};
 use crate::analysis::labels::Labels;
 use crate::analysis::listing;
 use crate::demangle::Demangling;
@@ -47,8 +47,8 @@ impl Source for Streams {
             plain("priority", Type::Int, "Priority; lower numbers go first."),
             count("count", "Kernels, copies, fills and graphs traced whole, with valid times."),
             ns("busy_ns", "Time in which one of them ran."),
-            ns("first_start_ns", "Start of the first."),
-            ns("last_end_ns", "End of the last."),
+            time("first_start_ns", "Start of the first."),
+            time("last_end_ns", "End of the last."),
         ]
     }
     fn tables(&self) -> Vec<&'static TableSpec> {

@@ -3,13 +3,13 @@
 use super::columns::{STATISTICS, frame, statistics, text, texts};
 use crate::analysis::stats::{Stats, Wanted};
 use crate::analysis::totals::{Split, totals};
-use crate::cupti::codes::{self, SYNC_TYPE};
 use crate::error::Result;
 use crate::query::source::{Source, SourceColumn, Trace};
 use crate::trace::select::Filter;
 use polars::prelude::DataFrame;
 use trace_format::schema::TableSpec;
 use trace_format::tables;
+use trace_format::vocabulary::sync_kind;
 
 /// The view.
 pub struct SyncsByKind;
@@ -32,7 +32,7 @@ impl Source for SyncsByKind {
         let all = Filter::everything();
         let mut groups = totals(&trace.frames, &tables::SYNC, Some("kind"), split, wanted, &all)?.groups;
         groups.sort_by(|a, b| b.stats.total_ns.cmp(&a.stats.total_ns).then(a.key.cmp(&b.key)));
-        let word = |code: u32| codes::word(SYNC_TYPE, code).map_or_else(|| code.to_string(), str::to_owned);
+        let word = |code: u32| sync_kind::VOCABULARY.text(code).into_owned();
         let words: Vec<String> = groups.iter().map(|group| word(group.key)).collect();
         let mut columns = vec![texts("kind", words.iter().map(String::as_str))];
         let mut stats: Vec<Stats> = groups.into_iter().map(|group| group.stats).collect();

@@ -12,6 +12,7 @@ use crate::analysis::summary::{Summary, SummaryRow};
 use super::listing::{Cell, Column, Listing, Name, Row, push_name};
 use super::trace::unified_row;
 use super::{Labels, Options, messages};
+use trace_format::vocabulary::openacc_kind;
 
 /// Sums regions by what they are called. Exclusive times (nvprof's default) leave out nested regions;
 /// `--openacc-summary-mode inclusive` does not.
@@ -101,22 +102,22 @@ fn name_of<'a>(region: &OpenaccRegion, labels: &'a dyn Labels) -> Name<'a> {
 /// `CUpti_OpenAccEventKind` as nvprof prints it.
 fn event_name(kind: u32) -> &'static str {
     match kind {
-        1 => "acc_device_init",
-        2 => "acc_device_shutdown",
-        3 => "acc_runtime_shutdown",
-        4 => "acc_enqueue_launch",
-        5 => "acc_enqueue_upload",
-        6 => "acc_enqueue_download",
-        7 => "acc_wait",
-        8 => "acc_implicit_wait",
-        9 => "acc_compute_construct",
-        10 => "acc_update",
-        11 => "acc_enter_data",
-        12 => "acc_exit_data",
-        13 => "acc_create",
-        14 => "acc_delete",
-        15 => "acc_alloc",
-        16 => "acc_free",
+        openacc_kind::DEVICE_INIT => "acc_device_init",
+        openacc_kind::DEVICE_SHUTDOWN => "acc_device_shutdown",
+        openacc_kind::RUNTIME_SHUTDOWN => "acc_runtime_shutdown",
+        openacc_kind::ENQUEUE_LAUNCH => "acc_enqueue_launch",
+        openacc_kind::ENQUEUE_UPLOAD => "acc_enqueue_upload",
+        openacc_kind::ENQUEUE_DOWNLOAD => "acc_enqueue_download",
+        openacc_kind::WAIT => "acc_wait",
+        openacc_kind::IMPLICIT_WAIT => "acc_implicit_wait",
+        openacc_kind::COMPUTE_CONSTRUCT => "acc_compute_construct",
+        openacc_kind::UPDATE => "acc_update",
+        openacc_kind::ENTER_DATA => "acc_enter_data",
+        openacc_kind::EXIT_DATA => "acc_exit_data",
+        openacc_kind::CREATE => "acc_create",
+        openacc_kind::DELETE => "acc_delete",
+        openacc_kind::ALLOC => "acc_alloc",
+        openacc_kind::FREE => "acc_free",
         _ => "acc_unknown",
     }
 }

@@ -9,11 +9,12 @@ use hashbrown::hash_map::Entry;
 use crate::analysis::activity::{ApiCall, GpuActivity, What};
 use crate::analysis::markers::{Marker, MarkerKind};
 use crate::cupti::operation;
-use crate::cupti::unified::{THRASHING, THROTTLING, is_of_cpu};
+use crate::cupti::unified::is_of_cpu;
 
 use super::fmt;
 use super::listing::{Cell, Column, Listing, Name, Row};
 use super::{Labels, Options, messages};
+use trace_format::vocabulary::uvm_kind::{self, THRASHING, THROTTLING};
 
 /// Which kernel each API call launched.
 #[derive(Clone, Debug, Default)]
@@ -338,14 +339,14 @@ fn set_unified(listed: &mut Row, row: &GpuActivity, origin_ns: i64) {
 /// What nvprof calls an event of unified memory, by `CUpti_ActivityUnifiedMemoryCounterKind`.
 fn uvm_name(kind: u32) -> &'static str {
     match kind {
-        1 => "[Unified Memory Memcpy HtoD]",
-        2 => "[Unified Memory Memcpy DtoH]",
-        3 => "[Unified Memory CPU page faults]",
-        4 => "[Unified Memory GPU page faults]",
-        5 => "[Unified Memory page thrash]",
-        6 => "[Unified Memory page throttle]",
-        7 => "[Unified Memory remote map]",
-        8 => "[Unified Memory Memcpy DtoD]",
+        uvm_kind::BYTES_HTOD => "[Unified Memory Memcpy HtoD]",
+        uvm_kind::BYTES_DTOH => "[Unified Memory Memcpy DtoH]",
+        uvm_kind::CPU_PAGE_FAULTS => "[Unified Memory CPU page faults]",
+        uvm_kind::GPU_PAGE_FAULTS => "[Unified Memory GPU page faults]",
+        uvm_kind::THRASHING => "[Unified Memory page thrash]",
+        uvm_kind::THROTTLING => "[Unified Memory page throttle]",
+        uvm_kind::REMOTE_MAP => "[Unified Memory remote map]",
+        uvm_kind::BYTES_DTOD => "[Unified Memory Memcpy DtoD]",
         _ => "[Unified Memory]",
     }
 }

@@ -3,13 +3,13 @@
 use super::lines::{Lines, QUANTILES};
 use super::named::Named;
 use crate::analysis::stats::Stats;
-use crate::cupti::{self, columns::mpi_kind};
 use crate::error::Result;
 use crate::render::table::Table;
 use crate::report::Context;
 use crate::trace::sink::Detail;
 use hashbrown::HashMap;
 use trace_format::tables;
+use trace_format::vocabulary::{host_call_domain, mpi_kind};
 
 /// `osrt_sum`.
 pub(super) static OSRT_SUM: Named = Named {
@@ -55,7 +55,7 @@ fn by_name(context: &Context, domain: u32) -> Result<HashMap<(Option<u32>, u32),
 
 fn os_runtime(view: &Named, context: &Context) -> Result<Table> {
     let mut lines = Lines::default();
-    for ((_, name), stats) in by_name(context, cupti::OS_RUNTIME)? {
+    for ((_, name), stats) in by_name(context, host_call_domain::OS_RUNTIME)? {
         lines.merge(vec![context.labels.text(name).to_owned()], stats);
     }
     Ok(lines.table(view, "Num Calls", &["Name"]))
@@ -63,8 +63,8 @@ fn os_runtime(view: &Named, context: &Context) -> Result<Table> {
 
 fn mpi(view: &Named, context: &Context) -> Result<Table> {
     let mut lines = Lines::default();
-    for ((kind, name), stats) in by_name(context, cupti::MPI)? {
-        let source = kind.and_then(mpi_kind).unwrap_or_default();
+    for ((kind, name), stats) in by_name(context, host_call_domain::MPI)? {
+        let source = kind.and_then(|kind| mpi_kind::VOCABULARY.word(kind)).unwrap_or_default();
         lines.merge(vec![source.to_owned(), context.labels.text(name).to_owned()], stats);
     }
     Ok(lines.table(view, "Instances", &["Source", "Name"]))

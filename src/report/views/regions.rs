@@ -5,12 +5,13 @@ use super::named::Named;
 use crate::analysis::activity::OpenaccRegion;
 use crate::analysis::labels::Labels;
 use crate::analysis::{listing, totals};
-use crate::cupti::{codes, operation};
+use crate::cupti::operation;
 use crate::error::Result;
 use crate::render::table::Table;
 use crate::report::Context;
 use crate::trace::sink::Detail;
 use trace_format::tables;
+use trace_format::vocabulary::openacc_kind;
 
 /// `openacc_sum`.
 pub(super) static OPENACC_SUM: Named = Named {
@@ -36,7 +37,7 @@ pub(super) static OPENMP_SUM: Named = Named {
 
 /// `acc_enqueue_launch@nbody.cpp:101 (kernel)`: the file without its folders.
 fn region_name(labels: &Labels, region: &OpenaccRegion) -> String {
-    let mut name = match codes::word(codes::OPENACC_EVENT_KIND, region.kind) {
+    let mut name = match openacc_kind::VOCABULARY.word(region.kind) {
         Some(word) => format!("acc_{word}"),
         None => format!("acc_{}", region.kind),
     };

@@ -12,6 +12,7 @@ use crate::trace::sink::Detail;
 use hashbrown::HashMap;
 use trace_format::schema::TableSpec;
 use trace_format::tables;
+use trace_format::vocabulary::uvm_kind::{BYTES_DTOD, BYTES_DTOH, BYTES_HTOD, CPU_PAGE_FAULTS, GPU_PAGE_FAULTS};
 
 /// `um_sum`.
 pub(super) static UM_SUM: Named = Named {
@@ -51,13 +52,6 @@ const TABLES: &[&TableSpec] = &[&tables::UVM, &tables::MEMCPY];
 /// Rows of `um_sum` unless `rows=` says otherwise, as in nsys.
 const DEFAULT_ROWS: usize = 10;
 
-/// `CUpti_ActivityUnifiedMemoryCounterKind`.
-const HOST_TO_DEVICE: u32 = 1;
-const DEVICE_TO_HOST: u32 = 2;
-const CPU_FAULTS: u32 = 3;
-const GPU_FAULTS: u32 = 4;
-const DEVICE_TO_DEVICE: u32 = 8;
-
 /// What happened at one address.
 #[derive(Clone, Debug, Default)]
 struct Page {
@@ -74,13 +68,13 @@ impl Page {
     fn add(&mut self, kind: u32, value: i64, duration_ns: Option<i64>) {
         let value = value.max(0) as u64;
         match kind {
-            HOST_TO_DEVICE => self.to_device += u128::from(value),
-            DEVICE_TO_HOST => self.to_host += u128::from(value),
-            CPU_FAULTS => self.cpu_faults += value.max(1),
-            GPU_FAULTS => self.gpu_faults += value,
+            BYTES_HTOD => self.to_device += u128::from(value),
+            BYTES_DTOH => self.to_host += u128::from(value),
+            CPU_PAGE_FAULTS => self.cpu_faults += value.max(1),
+            GPU_PAGE_FAULTS => self.gpu_faults += value,
             _ => {}
         }
-        if let (HOST_TO_DEVICE | DEVICE_TO_HOST, Some(ns)) = (kind, duration_ns) {
+        if let (BYTES_HTOD | BYTES_DTOH, Some(ns)) = (kind, duration_ns) {
             self.timed_bytes += u128::from(value);
             self.timed_ns += ns.max(0) as u128;
         }
@@ -115,7 +109,7 @@ fn pages(context: &Context) -> Result<Pages> {
             let (kind, address) = (batch.u32("kind"), batch.u64("address"));
             batch.for_each_row(|i| {
                 let kind = kind.get(i).unwrap_or(0);
-                if matches!(kind, HOST_TO_DEVICE | DEVICE_TO_HOST | CPU_FAULTS | GPU_FAULTS) {
+                if matches!(kind, BYTES_HTOD | BYTES_DTOH | CPU_PAGE_FAULTS | GPU_PAGE_FAULTS) {
                     let page = pages.entry(address.get(i)).or_default();
                     page.add(kind, value.get(i).unwrap_or(0), duration.get(i));
                 }
@@ -132,7 +126,7 @@ fn pages(context: &Context) -> Result<Pages> {
             let (duration, bytes, kind) = (batch.i64("duration_ns"), batch.i64("bytes"), batch.u32("kind"));
             batch.for_each_row(|i| {
                 let migration = MIGRATIONS.iter().find(|(copy, _)| kind.get(i) == Some(*copy));
-                if let Some((_, kind)) = migration.filter(|(_, kind)| *kind != DEVICE_TO_DEVICE) {
+                if let Some((_, kind)) = migration.filter(|(_, kind)| *kind != BYTES_DTOD) {
                     pages.entry(None).or_default().add(*kind, bytes.get(i).unwrap_or(0), duration.get(i));
                 }
             });
@@ -224,7 +218,7 @@ fn cpu_faults(view: &Named, context: &Context) -> Result<Table> {
         |faults, batch| {
             let (kind, value, pc) = (batch.u32("kind"), batch.i64("value"), batch.u64("pc"));
             batch.for_each_row(|i| {
-                if kind.get(i) == Some(CPU_FAULTS) {
+                if kind.get(i) == Some(CPU_PAGE_FAULTS) {
                     add(faults, pc.get(i), value.get(i).unwrap_or(1).max(1) as u64);
                 }
             });

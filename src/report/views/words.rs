@@ -2,6 +2,7 @@
 
 use super::super::Context;
 use crate::analysis::labels::Labels;
+use trace_format::vocabulary::{memcpy_kind, range_style, uvm_kind};
 
 /// Arguments of views that print kernel names.
 pub(super) const KERNEL_NAMES: &[&str] = &["base", "mangled"];
@@ -57,7 +58,11 @@ pub(super) fn grid_and_block(labels: &Labels, shape: u32) -> [String; 2] {
 
 /// `CUpti_ActivityMemcpyKind` of migrations as nsys records them, and `CUpti_ActivityUnifiedMemoryCounterKind` of the
 /// same as CUPTI does.
-pub(super) const MIGRATIONS: [(u32, u32); 3] = [(11, 1), (12, 2), (13, 8)];
+pub(super) const MIGRATIONS: [(u32, u32); 3] = [
+    (memcpy_kind::UNIFIED_HTOD, uvm_kind::BYTES_HTOD),
+    (memcpy_kind::UNIFIED_DTOH, uvm_kind::BYTES_DTOH),
+    (memcpy_kind::UNIFIED_DTOD, uvm_kind::BYTES_DTOD),
+];
 
 /// A migration of unified memory, by `CUpti_ActivityUnifiedMemoryCounterKind`; `None` for events that move nothing.
 pub(super) fn migration_name(kind: u32) -> Option<&'static str> {
@@ -68,30 +73,30 @@ pub(super) fn migration_name(kind: u32) -> Option<&'static str> {
 /// `Host-to-Device`.
 pub(super) fn memcpy_name(kind: u32) -> &'static str {
     match kind {
-        1 => "[CUDA memcpy Host-to-Device]",
-        2 => "[CUDA memcpy Device-to-Host]",
-        3 => "[CUDA memcpy Host-to-Array]",
-        4 => "[CUDA memcpy Array-to-Host]",
-        5 => "[CUDA memcpy Array-to-Array]",
-        6 => "[CUDA memcpy Array-to-Device]",
-        7 => "[CUDA memcpy Device-to-Array]",
-        8 => "[CUDA memcpy Device-to-Device]",
-        9 => "[CUDA memcpy Host-to-Host]",
-        10 => "[CUDA memcpy Peer-to-Peer]",
-        11 => "[CUDA memcpy Unified Host-to-Device]",
-        12 => "[CUDA memcpy Unified Device-to-Host]",
-        13 => "[CUDA memcpy Unified Device-to-Device]",
+        memcpy_kind::HTOD => "[CUDA memcpy Host-to-Device]",
+        memcpy_kind::DTOH => "[CUDA memcpy Device-to-Host]",
+        memcpy_kind::HTOA => "[CUDA memcpy Host-to-Array]",
+        memcpy_kind::ATOH => "[CUDA memcpy Array-to-Host]",
+        memcpy_kind::ATOA => "[CUDA memcpy Array-to-Array]",
+        memcpy_kind::ATOD => "[CUDA memcpy Array-to-Device]",
+        memcpy_kind::DTOA => "[CUDA memcpy Device-to-Array]",
+        memcpy_kind::DTOD => "[CUDA memcpy Device-to-Device]",
+        memcpy_kind::HTOH => "[CUDA memcpy Host-to-Host]",
+        memcpy_kind::PTOP => "[CUDA memcpy Peer-to-Peer]",
+        memcpy_kind::UNIFIED_HTOD => "[CUDA memcpy Unified Host-to-Device]",
+        memcpy_kind::UNIFIED_DTOH => "[CUDA memcpy Unified Device-to-Host]",
+        memcpy_kind::UNIFIED_DTOD => "[CUDA memcpy Unified Device-to-Device]",
         _ => "[CUDA memcpy Unknown]",
     }
 }
 
-/// `range.style`. nsys knows the first two; PyTorch's operators and annotations are ranges here too.
+/// `range.style` in nsys's words. nsys knows the first two; PyTorch's operators and annotations are ranges here too.
 pub(super) fn range_style(style: u32) -> &'static str {
     match style {
-        0 => "PushPop",
-        1 => "StartEnd",
-        3 => "Operator",
-        4 => "Annotation",
+        range_style::PUSH_POP => "PushPop",
+        range_style::START_END => "StartEnd",
+        range_style::OPERATOR => "Operator",
+        range_style::ANNOTATION => "Annotation",
         _ => "Unknown",
     }
 }

@@ -9,6 +9,8 @@ use crate::trace::sink::valid_duration;
 use std::collections::BTreeMap;
 use trace_format::schema::{Row as _, TableSpec};
 use trace_format::tables::{self, ApiRow, GraphRow, KernelRow, MemcpyRow, MemsetRow, RangeRow, UvmRow};
+use trace_format::vocabulary::range_style::MARK;
+use trace_format::vocabulary::uvm_kind::{BYTES_DTOD, BYTES_DTOH, BYTES_HTOD};
 
 /// The tables that a picture shows.
 pub(super) const TABLES: &[&TableSpec] = &[
@@ -245,12 +247,9 @@ pub(super) fn not_drawn(frames: &Frames, filter: &Filter, columns: &Columns) -> 
     Ok(count)
 }
 
-/// `range.style` of marks.
-const MARK: u32 = 2;
-
 /// Whether an event of unified memory of this kind moves bytes.
 fn moves(kind: Option<u32>) -> bool {
-    matches!(kind, Some(1 | 2 | 8))
+    matches!(kind, Some(BYTES_HTOD | BYTES_DTOH | BYTES_DTOD))
 }
 
 fn widen(all: &mut Option<(i64, i64)>, (from, to): (i64, i64)) {

@@ -203,7 +203,7 @@ impl Frames {
 fn lazy_type(column: &ColumnSpec) -> DataType {
     match column.ty {
         ColumnType::U32 => match column.unit {
-            Unit::Id | Unit::Name | Unit::Shape | Unit::Code => DataType::UInt32,
+            Unit::Id | Unit::Name | Unit::Shape | Unit::Code | Unit::Coded(_) => DataType::UInt32,
             _ => DataType::Int64,
         },
         ColumnType::U64 => DataType::UInt64,

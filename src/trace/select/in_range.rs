@@ -6,6 +6,7 @@ use crate::trace::frames::Frames;
 use regex::Regex;
 use std::collections::{HashMap, HashSet};
 use trace_format::tables;
+use trace_format::vocabulary::range_style;
 
 /// Where a range was open: process and thread; no thread for ranges that are not bound to one.
 type Lane = (u32, Option<u32>);
@@ -90,8 +91,8 @@ impl InRange {
                             .and_then(|d| d.strip_suffix(':'))
                             .is_some_and(|d| d == frames.names.text(domain.get(i).unwrap_or(0)));
                     let style = style.get(i).unwrap_or(0);
-                    if let (true, Some(start)) = (matches && style != 2, start.get(i)) {
-                        let thread = if style == 1 { None } else { tid.get(i) };
+                    if let (true, Some(start)) = (matches && style != range_style::MARK, start.get(i)) {
+                        let thread = if style == range_style::START_END { None } else { tid.get(i) };
                         found.push(((batch.process, thread), id.get(i).unwrap_or(0), start, end.get(i)));
                     }
                 });

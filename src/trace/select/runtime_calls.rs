@@ -2,9 +2,6 @@
 
 use std::collections::HashMap;
 
-/// `domain` of the runtime's calls.
-pub(super) const RUNTIME: u32 = 0;
-
 /// Correlation ids of the runtime's calls of each process. They are mostly numbers in a row, so one bit each.
 #[derive(Debug, Default)]
 pub(super) struct RuntimeCalls {

@@ -4,9 +4,9 @@ crate::table! {
     /// One window in which records were kept.
     CAPTURE = 40, "capture", Meta, CaptureRow, CaptureBuilder {
         /// When the gate opened.
-        start_ns: i64 = Delta, Ns;
+        start_ns: i64 = Delta, Time;
         /// When it closed; null: still open.
-        end_ns: Option<i64> = Delta, Ns;
+        end_ns: Option<i64> = Delta, Time;
         /// Correlation id at which it opened.
         first_correlation: Option<u64> = Delta, Id;
         /// Correlation id at which it closed.

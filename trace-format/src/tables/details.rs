@@ -5,9 +5,9 @@ crate::table! {
     /// The row is the one of the same table, start, duration, id, thread and name.
     DETAILS = 35, "details", Activity, DetailsRow, DetailsBuilder {
         /// Start of the row, on the trace clock (see `clock`).
-        start_ns: i64 = Delta, Ns;
+        start_ns: i64 = Delta, Time;
         /// Duration of the row; null: it has none that is valid.
-        duration_ns: Option<i64> = Delta, Ns;
+        duration_ns: Option<i64> = Delta, Length;
         /// Number of the row's table.
         of_table: u32 = Dictionary, Code;
         /// The row's correlation id; of a range its `range_id`.

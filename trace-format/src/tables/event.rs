@@ -4,7 +4,7 @@ crate::table! {
     /// One CUDA event record. Source: `CUpti_ActivityCudaEvent` and later.
     EVENT = 25, "event", Activity, EventRow, EventBuilder {
         /// Device time of the event (CUPTI 12.8 and later).
-        start_ns: Option<i64> = Delta, Ns;
+        start_ns: Option<i64> = Delta, Time;
         /// The event.
         event: u32 = Dictionary, Id;
         /// CUPTI context id.

@@ -5,8 +5,8 @@ crate::table! {
     EXTERNAL = 26, "external", Activity, ExternalRow, ExternalBuilder {
         /// Joins GPU work to the API call of the same process that caused it.
         correlation: u64 = Delta, Id;
-        /// `CUpti_ExternalCorrelationKind`.
-        external_kind: u32 = Dictionary, Code;
+        /// `CUpti_ExternalCorrelationKind`: whose id it is.
+        external_kind: u32 = Dictionary, Coded(external_kind);
         /// The other id, e.g. PyTorch's operator.
         external_id: u64 = Delta, Id;
     }

@@ -5,9 +5,9 @@ crate::table! {
     /// an arrow. Kept so that an export to the format it came from has it.
     FOREIGN = 34, "foreign", Activity, ForeignRow, ForeignBuilder {
         /// Start, on the trace clock (see `clock`).
-        start_ns: i64 = Delta, Ns;
+        start_ns: i64 = Delta, Time;
         /// End minus start; 0 where the entry is a moment; null: no valid duration.
-        duration_ns: Option<i64> = Delta, Ns;
+        duration_ns: Option<i64> = Delta, Length;
         /// 0 slice, 1 mark, 2 beginning of an arrow, 3 a point on its way, 4 its end.
         form: u32 = Dictionary, Code;
         /// What the trace calls this kind of entry, e.g. `gpu_user_annotation`.

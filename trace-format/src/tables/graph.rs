@@ -4,9 +4,9 @@ crate::table! {
     /// One execution of a whole CUDA graph. Source: `CUpti_ActivityGraphTrace`.
     GRAPH = 22, "graph", Activity, GraphRow, GraphBuilder {
         /// Start, on the trace clock (see `clock`). As recorded, even where it is impossible.
-        start_ns: i64 = Delta, Ns;
+        start_ns: i64 = Delta, Time;
         /// End minus start. Null: no valid times (0/0, end before start, implausible); such a row enters no sum.
-        duration_ns: Option<i64> = Delta, Ns;
+        duration_ns: Option<i64> = Delta, Length;
         /// The graph.
         graph_id: u32 = Dictionary, Id;
         /// CUDA device index as this process saw it.

@@ -5,14 +5,13 @@ crate::table! {
     /// MPI. Calls may lie in each other. Source: `OSRT_API` and `MPI_*_EVENTS` of nsys's databases.
     HOST_CALL = 33, "host_call", Activity, HostCallRow, HostCallBuilder {
         /// Start, on the trace clock (see `clock`). As recorded, even where it is impossible.
-        start_ns: i64 = Delta, Ns;
+        start_ns: i64 = Delta, Time;
         /// End minus start. Null: no valid times (0/0, end before start, implausible); such a row enters no sum.
-        duration_ns: Option<i64> = Delta, Ns;
-        /// 2 operating system, 3 MPI. The numbers go on from those of `api.domain`.
-        domain: u32 = Dictionary, Code;
-        /// What a call of MPI is about: 1 a message between two ranks, 2 a collective operation, 3 starting or awaiting a
-        /// request, 4 something else. Null: not a call of MPI.
-        kind: Option<u32> = Dictionary, Code;
+        duration_ns: Option<i64> = Delta, Length;
+        /// Which library it belongs to. The numbers go on from those of `api.domain`.
+        domain: u32 = Dictionary, Coded(host_call_domain);
+        /// What a call of MPI is about. Null: not a call of MPI.
+        kind: Option<u32> = Dictionary, Coded(mpi_kind);
         /// Name of the function.
         name_id: u32 = Dictionary, Name;
         /// Operating system thread id; a foreign trace may give another stable 32-bit id.

@@ -4,9 +4,9 @@ crate::table! {
     /// One just-in-time compilation or cache access. Source: `CUpti_ActivityJit` and later.
     JIT = 27, "jit", Activity, JitRow, JitBuilder {
         /// Start, on the trace clock (see `clock`). As recorded, even where it is impossible.
-        start_ns: i64 = Delta, Ns;
+        start_ns: i64 = Delta, Time;
         /// End minus start. Null: no valid times (0/0, end before start, implausible); such a row enters no sum.
-        duration_ns: Option<i64> = Delta, Ns;
+        duration_ns: Option<i64> = Delta, Length;
         /// `CUpti_ActivityJitEntryType`: 1 PTX to cubin, 2 NVVM IR to PTX.
         kind: u32 = Dictionary, Code;
         /// `CUpti_ActivityJitOperationType`: 1 cache load, 2 cache store, 3 compile.

@@ -5,9 +5,9 @@ crate::table! {
     /// Source: `CUpti_ActivityKernel8` and later; graph fields only where the running CUPTI has them.
     KERNEL = 16, "kernel", Activity, KernelRow, KernelBuilder {
         /// Start, on the trace clock (see `clock`). As recorded, even where it is impossible.
-        start_ns: i64 = Delta, Ns;
+        start_ns: i64 = Delta, Time;
         /// End minus start. Null: no valid times (0/0, end before start, implausible); such a row enters no sum.
-        duration_ns: Option<i64> = Delta, Ns;
+        duration_ns: Option<i64> = Delta, Length;
         /// Launch shape, see `shape`.
         shape_id: u32 = Delta, Shape;
         /// CUDA device index as this process saw it.
@@ -23,9 +23,9 @@ crate::table! {
         /// CUDA graph node; null outside graphs.
         graph_node_id: Option<u64> = Delta, Id;
         /// When the launch was queued; null unless latency timestamps were on.
-        queued_ns: Option<i64> = Delta, Ns;
+        queued_ns: Option<i64> = Delta, Time;
         /// When the launch was submitted to the GPU; null unless latency timestamps were on.
-        submitted_ns: Option<i64> = Delta, Ns;
+        submitted_ns: Option<i64> = Delta, Time;
         /// Hardware channel.
         channel: Option<u32> = Dictionary, Id;
         /// Priority of the launch (CUPTI 13.1 and later).

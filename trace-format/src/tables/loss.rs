@@ -4,13 +4,13 @@ crate::table! {
     /// Records that are known to be missing.
     LOSS = 41, "loss", Meta, LossRow, LossBuilder {
         /// Begin of the time window in which they were lost.
-        start_ns: Option<i64> = Delta, Ns;
+        start_ns: Option<i64> = Delta, Time;
         /// End of that window.
-        end_ns: Option<i64> = Delta, Ns;
+        end_ns: Option<i64> = Delta, Time;
         /// How many; 0: unknown.
         rows: i64 = Plain, Count;
-        /// 1 queue full, 2 CUPTI dropped them, 3 unknown record kind, 4 names full, 5 disk full, 6 size limit, 7 CUPTI taken over, 8 flush deadline missed.
-        cause: u32 = Dictionary, Code;
+        /// Why they are missing.
+        cause: u32 = Dictionary, Coded(loss_cause);
         /// What else is known.
         detail_id: Option<u32> = Dictionary, Name;
     }

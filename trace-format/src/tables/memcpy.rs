@@ -5,15 +5,15 @@ crate::table! {
     /// Source: `CUpti_ActivityMemcpy5` and later, `CUpti_ActivityMemcpyPtoP4`.
     MEMCPY = 17, "memcpy", Activity, MemcpyRow, MemcpyBuilder {
         /// Start, on the trace clock (see `clock`). As recorded, even where it is impossible.
-        start_ns: i64 = Delta, Ns;
+        start_ns: i64 = Delta, Time;
         /// End minus start. Null: no valid times (0/0, end before start, implausible); such a row enters no sum.
-        duration_ns: Option<i64> = Delta, Ns;
-        /// `CUpti_ActivityMemcpyKind`: 1 HtoD, 2 DtoH, 3 HtoA, 4 AtoH, 5 AtoA, 6 AtoD, 7 DtoA, 8 DtoD, 9 HtoH, 10 PtoP; 11 to 13 unified HtoD, DtoH, DtoD (nsys).
-        kind: u32 = Dictionary, Code;
-        /// `CUpti_ActivityMemoryKind`: 0 unknown, 1 pageable, 2 pinned, 3 device, 4 array, 5 managed, 6 device static, 7 managed static.
-        src_kind: u32 = Dictionary, Code;
-        /// As `src_kind`.
-        dst_kind: u32 = Dictionary, Code;
+        duration_ns: Option<i64> = Delta, Length;
+        /// `CUpti_ActivityMemcpyKind`: the direction; 11 to 13 come from nsys.
+        kind: u32 = Dictionary, Coded(memcpy_kind);
+        /// `CUpti_ActivityMemoryKind` of the source.
+        src_kind: u32 = Dictionary, Coded(memory_kind);
+        /// `CUpti_ActivityMemoryKind` of the destination.
+        dst_kind: u32 = Dictionary, Coded(memory_kind);
         /// Bytes copied.
         bytes: i64 = Delta, Bytes;
         /// CUDA device index as this process saw it.

@@ -4,11 +4,11 @@ crate::table! {
     /// One allocation, release or pool operation. Source: `CUpti_ActivityMemory3` and later.
     MEMORY = 23, "memory", Activity, MemoryRow, MemoryBuilder {
         /// When it happened.
-        start_ns: i64 = Delta, Ns;
-        /// `CUpti_ActivityMemoryOperationType`: 1 allocation, 2 release; of a memory pool 17 created, 18 destroyed, 19 trimmed.
-        operation: u32 = Dictionary, Code;
-        /// As `memcpy.src_kind`.
-        mem_kind: u32 = Dictionary, Code;
+        start_ns: i64 = Delta, Time;
+        /// `CUpti_ActivityMemoryOperationType`; of a memory pool 17 created, 18 destroyed, 19 trimmed.
+        operation: u32 = Dictionary, Coded(memory_operation);
+        /// `CUpti_ActivityMemoryKind`.
+        mem_kind: u32 = Dictionary, Coded(memory_kind);
         /// Address.
         address: u64 = Plain, Other;
         /// Bytes.

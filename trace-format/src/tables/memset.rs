@@ -4,15 +4,15 @@ crate::table! {
     /// One memory fill. Source: `CUpti_ActivityMemset4` and later.
     MEMSET = 18, "memset", Activity, MemsetRow, MemsetBuilder {
         /// Start, on the trace clock (see `clock`). As recorded, even where it is impossible.
-        start_ns: i64 = Delta, Ns;
+        start_ns: i64 = Delta, Time;
         /// End minus start. Null: no valid times (0/0, end before start, implausible); such a row enters no sum.
-        duration_ns: Option<i64> = Delta, Ns;
+        duration_ns: Option<i64> = Delta, Length;
         /// Value written.
         value: u32 = Dictionary, Other;
         /// Bytes filled.
         bytes: i64 = Delta, Bytes;
-        /// As `memcpy.src_kind`.
-        mem_kind: u32 = Dictionary, Code;
+        /// `CUpti_ActivityMemoryKind`.
+        mem_kind: u32 = Dictionary, Coded(memory_kind);
         /// CUDA device index as this process saw it.
         device: u32 = Dictionary, Id;
         /// CUPTI context id.

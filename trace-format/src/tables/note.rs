@@ -4,7 +4,7 @@ crate::table! {
     /// A remark of the user or of the recorder.
     NOTE = 43, "note", Meta, NoteRow, NoteBuilder {
         /// When; null: about the whole file.
-        start_ns: Option<i64> = Delta, Ns;
+        start_ns: Option<i64> = Delta, Time;
         /// The remark.
         text_id: u32 = Delta, Name;
         /// More about it, in the words of who made it.

@@ -4,13 +4,13 @@ crate::table! {
     /// One OpenACC region. Source: `CUpti_ActivityOpenAcc*`.
     OPENACC = 28, "openacc", Activity, OpenaccRow, OpenaccBuilder {
         /// Start, on the trace clock (see `clock`). As recorded, even where it is impossible.
-        start_ns: i64 = Delta, Ns;
+        start_ns: i64 = Delta, Time;
         /// End minus start. Null: no valid times (0/0, end before start, implausible); such a row enters no sum.
-        duration_ns: Option<i64> = Delta, Ns;
-        /// `CUpti_OpenAccEventKind`: 1 device init, 2 device shutdown, 3 runtime shutdown, 4 enqueue launch, 5 enqueue upload, 6 enqueue download, 7 wait, 8 implicit wait, 9 compute construct, 10 update, 11 enter data, 12 exit data, 13 create, 14 delete, 15 alloc, 16 free.
-        kind: u32 = Dictionary, Code;
+        duration_ns: Option<i64> = Delta, Length;
+        /// `CUpti_OpenAccEventKind`: what the region is.
+        kind: u32 = Dictionary, Coded(openacc_kind);
         /// `CUpti_OpenAccConstructKind` of the enclosing construct.
-        parent_construct: u32 = Dictionary, Code;
+        parent_construct: u32 = Dictionary, Coded(openacc_construct);
         /// Thread.
         tid: u32 = Dictionary, Id;
         /// Source line.

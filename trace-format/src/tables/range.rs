@@ -5,11 +5,11 @@ crate::table! {
     /// A range still open when it was written has a null `end_ns`; a later row with the same `range_id` replaces it.
     RANGE = 30, "range", Activity, RangeRow, RangeBuilder {
         /// Start, on the trace clock (see `clock`). As recorded, even where it is impossible.
-        start_ns: i64 = Delta, Ns;
+        start_ns: i64 = Delta, Time;
         /// End; null: still open, or (style 2) a mark.
-        end_ns: Option<i64> = Delta, Ns;
-        /// 0 push/pop, 1 start/end, 2 mark, 3 operator (PyTorch cpu_op), 4 user annotation (PyTorch), 5 Python function.
-        style: u32 = Dictionary, Code;
+        end_ns: Option<i64> = Delta, Time;
+        /// What the range is: the first three of NVTX, the others of PyTorch.
+        style: u32 = Dictionary, Coded(range_style);
         /// Unique in the file; 0: none.
         range_id: u64 = Delta, Id;
         /// NVTX domain name; null: the default domain.

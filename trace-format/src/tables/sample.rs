@@ -4,7 +4,7 @@ crate::table! {
     /// One system measurement.
     SAMPLE = 44, "sample", Meta, SampleRow, SampleBuilder {
         /// When; of a rate, the beginning of the time over which it was taken.
-        start_ns: i64 = Delta, Ns;
+        start_ns: i64 = Delta, Time;
         /// Name of the metric, with its unit.
         metric_id: u32 = Dictionary, Name;
         /// Device; null: the host, or one of its processes.

@@ -9,8 +9,8 @@ crate::table! {
         stream: u32 = Dictionary, Id;
         /// Stream priority; lower numbers go first.
         priority: Option<i64> = Plain, Other;
-        /// `CUpti_ActivityStreamFlag`: 1 default, 2 non-blocking, 3 null stream.
-        flag: Option<u32> = Plain, Code;
+        /// `CUpti_ActivityStreamFlag`.
+        flag: Option<u32> = Plain, Coded(stream_flag);
         /// Name given by the program.
         name_id: Option<u32> = Dictionary, Name;
     }

@@ -4,11 +4,11 @@ crate::table! {
     /// One synchronisation. Source: `CUpti_ActivitySynchronization` and later.
     SYNC = 20, "sync", Activity, SyncRow, SyncBuilder {
         /// Start, on the trace clock (see `clock`). As recorded, even where it is impossible.
-        start_ns: i64 = Delta, Ns;
+        start_ns: i64 = Delta, Time;
         /// End minus start. Null: no valid times (0/0, end before start, implausible); such a row enters no sum.
-        duration_ns: Option<i64> = Delta, Ns;
-        /// `CUpti_ActivitySynchronizationType`: 1 event, 2 stream wait event, 3 stream, 4 context.
-        kind: u32 = Dictionary, Code;
+        duration_ns: Option<i64> = Delta, Length;
+        /// `CUpti_ActivitySynchronizationType`: what was waited for.
+        kind: u32 = Dictionary, Coded(sync_kind);
         /// Context; null where it does not apply.
         context: Option<u32> = Dictionary, Id;
         /// Stream; null where it does not apply.

@@ -4,11 +4,11 @@ crate::table! {
     /// One unified memory event. Source: `CUpti_ActivityUnifiedMemoryCounter2` and later.
     UVM = 24, "uvm", Activity, UvmRow, UvmBuilder {
         /// Start, on the trace clock (see `clock`). As recorded, even where it is impossible.
-        start_ns: i64 = Delta, Ns;
+        start_ns: i64 = Delta, Time;
         /// How long it took; null for events without a duration.
-        duration_ns: Option<i64> = Delta, Ns;
-        /// `CUpti_ActivityUnifiedMemoryCounterKind`: 1 bytes HtoD, 2 bytes DtoH, 3 CPU page faults, 4 GPU page faults, 5 thrashing, 6 throttling, 7 remote map, 8 bytes DtoD.
-        kind: u32 = Dictionary, Code;
+        duration_ns: Option<i64> = Delta, Length;
+        /// `CUpti_ActivityUnifiedMemoryCounterKind`: what was counted.
+        kind: u32 = Dictionary, Coded(uvm_kind);
         /// Bytes for kinds 1, 2, 8; fault count for 3 and 4; bytes concerned for 5 to 7.
         value: i64 = Delta, Other;
         /// Virtual address.

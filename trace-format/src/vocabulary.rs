@@ -1,0 +1,126 @@
+//! What the numbers of coded columns mean: one file per vocabulary, with a constant and a word for every number.
+//!
+//! A column names its vocabulary in its table (`Coded(range_style)`). Columns of words in exports and SQL, the words of
+//! reports and the documents come from there; whoever compares with a number uses the constant. Unknown numbers are
+//! legal in a trace: they have no word and are shown as numbers.
+
+pub mod api_domain;
+pub mod external_kind;
+pub mod host_call_domain;
+pub mod loss_cause;
+pub mod memcpy_kind;
+pub mod memory_kind;
+pub mod memory_operation;
+pub mod mpi_kind;
+pub mod openacc_construct;
+pub mod openacc_kind;
+pub mod openmp_kind;
+pub mod overhead_kind;
+pub mod range_style;
+pub mod stream_flag;
+pub mod sync_kind;
+pub mod uvm_kind;
+
+use std::borrow::Cow;
+
+/// All vocabularies.
+pub static ALL: &[&Vocabulary] = &[
+    &api_domain::VOCABULARY,
+    &external_kind::VOCABULARY,
+    &host_call_domain::VOCABULARY,
+    &loss_cause::VOCABULARY,
+    &memcpy_kind::VOCABULARY,
+    &memory_kind::VOCABULARY,
+    &memory_operation::VOCABULARY,
+    &mpi_kind::VOCABULARY,
+    &openacc_construct::VOCABULARY,
+    &openacc_kind::VOCABULARY,
+    &openmp_kind::VOCABULARY,
+    &overhead_kind::VOCABULARY,
+    &range_style::VOCABULARY,
+    &stream_flag::VOCABULARY,
+    &sync_kind::VOCABULARY,
+    &uvm_kind::VOCABULARY,
+];
+
+/// The numbers of one kind of code, and a word for each.
+#[derive(Debug)]
+pub struct Vocabulary {
+    /// The name of its file.
+    pub name: &'static str,
+    /// What the column of words beside the numbers says.
+    pub doc: &'static str,
+    /// Numbers and words, by number.
+    pub words: &'static [(u32, &'static str)],
+}
+
+impl Vocabulary {
+    /// The word for `code`; none if the number is unknown.
+    pub fn word(&self, code: u32) -> Option<&'static str> {
+        self.words.binary_search_by_key(&code, |&(known, _)| known).ok().map(|i| self.words[i].1)
+    }
+
+    /// All numbers with their words, for documents: `0 runtime, 1 driver`.
+    pub fn listing(&self) -> String {
+        self.words.iter().map(|(code, word)| format!("{code} {word}")).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The word for `code`, or the number if it is unknown.
+    pub fn text(&self, code: u32) -> Cow<'static, str> {
+        self.word(code).map_or_else(|| code.to_string().into(), Cow::from)
+    }
+}
+
+impl PartialEq for Vocabulary {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Vocabulary {}
+
+/// Declares the vocabulary of one file: what its words say, then constants, numbers and words, by number.
+#[macro_export]
+macro_rules! vocabulary {
+    ($words:literal; $( $(#[doc = $doc:literal])+ $name:ident = $code:literal, $word:literal; )+) => {
+        $( $(#[doc = $doc])+ pub const $name: u32 = $code; )+
+
+        /// The words.
+        pub static VOCABULARY: $crate::vocabulary::Vocabulary = $crate::vocabulary::Vocabulary {
+            // The path of this module, whose last part is the name of its file.
+            name: module_path!(),
+            doc: $words,
+            words: &[$(($code, $word)),+],
+        };
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_vocabulary_is_sorted_so_that_words_are_found() {
+        for vocabulary in ALL {
+            assert!(vocabulary.words.is_sorted_by(|a, b| a.0 < b.0), "{}", vocabulary.name);
+            for &(code, word) in vocabulary.words {
+                assert_eq!((vocabulary.word(code), &*vocabulary.text(code)), (Some(word), word));
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_number_has_no_word() {
+        assert_eq!(overhead_kind::VOCABULARY.word(2), None);
+        assert_eq!(memcpy_kind::VOCABULARY.text(u32::MAX), "4294967295");
+    }
+
+    #[test]
+    fn every_vocabulary_is_used_by_a_column() {
+        let columns = || crate::tables::ALL.iter().flat_map(|table| table.columns);
+        for vocabulary in ALL {
+            let is_it = |column: &crate::schema::ColumnSpec| column.vocabulary() == Some(vocabulary);
+            assert!(columns().any(is_it), "no column has {}", vocabulary.name);
+        }
+    }
+}
