@@ -11,6 +11,7 @@
 
 #![allow(unsafe_code, reason = "launching a kernel is unsafe by its nature")]
 
+#[path = "support/cuda.rs"]
 mod support;
 
 use cudarc::driver::CudaContext;

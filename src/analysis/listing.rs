@@ -1,7 +1,7 @@
 //! Single activities in the one total order: start, end, process, device, stream, correlation, graph node, name.
 
 use super::activity::{ApiCall, GpuActivity, OpenaccRegion, What};
-use crate::cupti::unified::{THRASHING, devices_of_mask};
+use crate::cupti::unified::devices_of_mask;
 use crate::error::Result;
 use crate::trace::batch::Batch;
 use crate::trace::frames::Frames;
@@ -9,6 +9,7 @@ use crate::trace::select::Filter;
 use hashbrown::HashSet;
 use trace_format::schema::TableSpec;
 use trace_format::tables;
+use trace_format::vocabulary::uvm_kind::THRASHING;
 
 fn collect<T: Send>(
     frames: &Frames,

@@ -24,7 +24,7 @@ use super::slices::definitions::Definitions;
 use super::slices::links::Links;
 use super::slices::naming::Naming;
 use super::slices::place::Placing;
-use super::thread;
+use super::write_thread;
 use super::{Columns, Context, Destination, Exporter, Keeps, Shape};
 use crate::error::Result;
 use crate::trace::sink::Need;

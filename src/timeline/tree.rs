@@ -4,7 +4,6 @@ use super::counters::Memory;
 use super::model::{DIRECTIVE_TABLES, GPU_TABLES, Kept, Model};
 use super::places::Places;
 use super::rows::{Kind, Quantity, Row};
-use crate::cupti::codes;
 use hashbrown::HashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hash;

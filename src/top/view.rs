@@ -3,13 +3,13 @@
 use super::bins::{BIN_NS, Copies, Counts, Kernels, OTHERS};
 use super::names::Label;
 use super::state::State;
-use crate::cupti::codes;
 use crate::live::recording::{Fate, Recording};
 use hashbrown::HashMap;
 use serde::Serialize;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
+use trace_format::vocabulary::memcpy_kind;
 
 /// A trace that is written every half second may still be silent for so long while little happens: the collector
 /// stretches its interval to five seconds. Only beyond that is silence told apart from idleness.

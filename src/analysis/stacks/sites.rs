@@ -1,7 +1,6 @@
 //! Where in the program each call was made: the stack of its thread and ranges, found by correlation id.
 
 use super::{Frame, ROOT, Tree};
-use crate::analysis::ranges::START_END;
 use crate::error::Result;
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
@@ -10,6 +9,7 @@ use hashbrown::HashMap;
 use std::cmp::Reverse;
 use trace_format::schema::Row;
 use trace_format::tables::{self, ApiRow, RangeRow};
+use trace_format::vocabulary::range_style::{ANNOTATION, OPERATOR, PUSH_POP, START_END};
 
 /// Ids on one page of [`Sites`].
 const PAGE: usize = 128;
@@ -92,7 +92,7 @@ impl Reading<'_> {
         // As `ranges::ranges` has it: no marks, no Python functions, no impossible times.
         let original = |ns: i64| ns.saturating_sub(offset_ns);
         let valid = row.end_ns.is_none_or(|end| valid_duration(original(row.start_ns), original(end)).is_some());
-        if !valid || !matches!(row.style, 0 | START_END | 3 | 4) {
+        if !valid || !matches!(row.style, PUSH_POP | START_END | OPERATOR | ANNOTATION) {
             return;
         }
         self.move_to(row.start_ns);

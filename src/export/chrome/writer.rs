@@ -2,11 +2,11 @@
 
 use super::event::{self, Events, View};
 use super::foreign::{self, Lanes, Waiting};
+use super::gpuprof_argument;
 use super::head;
 use super::json;
 use super::numbering::{self, Numbering};
 use super::output::Output;
-use super::own;
 use super::prepared::{self, Prepared};
 use crate::analysis::allocated::{self, Allocated};
 use crate::analysis::cpu_slices::{self, SampledThread, earlier};

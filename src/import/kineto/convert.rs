@@ -6,7 +6,7 @@ use super::header::Header;
 use super::json_tokens::{Tape, Value};
 use super::number::nanoseconds;
 use super::processes::{Pids, Threads};
-use super::rows::{ANNOTATION, OPERATOR, PYTHON, Times};
+use super::rows::Times;
 use super::tally::Tallies;
 use super::text::unescape;
 use super::thread_ids::ThreadIds;
@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use trace_format::columns::Batch;
 use trace_format::schema::TableSpec;
 use trace_format::tables::{self, DeviceRow, ThreadRow};
+use trace_format::vocabulary::range_style::{ANNOTATION, OPERATOR, PYTHON};
 
 /// Which rows the caller wants.
 pub struct Wanted {

@@ -14,6 +14,7 @@ use crate::trace::sink::ProcessIx;
 use std::borrow::Cow;
 use trace_format::schema::TableSpec;
 use trace_format::tables::{self, *};
+use trace_format::vocabulary::range_style::{ANNOTATION, OPERATOR, PYTHON};
 
 /// What every row has.
 struct Base {
@@ -66,9 +67,9 @@ impl Converter<'_, '_> {
             Category::Memset => self.own_fill(base, event, tape, &extra),
             Category::Runtime => self.own_call(base, event, tape, &extra, 0),
             Category::Driver => self.own_call(base, event, tape, &extra, 1),
-            Category::Operator => self.own_range(base, event, tape, &extra, super::rows::OPERATOR),
-            Category::Annotation => self.own_range(base, event, tape, &extra, super::rows::ANNOTATION),
-            Category::Python => self.own_range(base, event, tape, &extra, super::rows::PYTHON),
+            Category::Operator => self.own_range(base, event, tape, &extra, OPERATOR),
+            Category::Annotation => self.own_range(base, event, tape, &extra, ANNOTATION),
+            Category::Python => self.own_range(base, event, tape, &extra, PYTHON),
             Category::Sync => self.own_sync(base, event, tape, &extra),
             Category::Overhead => self.own_overhead(base, event, tape, &extra),
             Category::Other => {}

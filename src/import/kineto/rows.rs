@@ -11,7 +11,7 @@ use super::text::unescape;
 use trace_format::schema::TableSpec;
 use trace_format::tables::{self, *};
 use trace_format::vocabulary::external_kind::CUSTOM_0;
-use trace_format::vocabulary::range_style::{ANNOTATION, OPERATOR, PYTHON};
+use trace_format::vocabulary::range_style::PYTHON;
 
 /// When a record began and how long it took.
 pub struct Times {

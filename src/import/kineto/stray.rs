@@ -8,11 +8,12 @@ use super::event::{Category, Event};
 use super::foreign::{Form, ON_STREAMS};
 use super::json_tokens::{Tape, Value};
 use super::number::{nanoseconds, scaled};
-use super::rows::{ANNOTATION, Times};
+use super::rows::Times;
 use super::text::unescape;
 use crate::import::chrome_trace::open::{Closed, Edge, Lane, Open};
 use crate::trace::sink::valid_duration;
 use trace_format::tables::SampleRow;
+use trace_format::vocabulary::range_style::ANNOTATION;
 
 /// Arrows that repeat what ids say: from a call to its work.
 const ARROWS: &[&[u8]] = &[b"ac2g", b"async", b"async_npu", b"async_gpu", b"async_task_queue"];

@@ -1,11 +1,11 @@
 //! Rows of printed traces to records.
 
 use super::table::Row;
-use crate::cupti::unified::{THRASHING, THROTTLING};
 use crate::import::units;
 use crate::trace::sink::{Need, ProcessInfo, ProcessIx, Sink, valid_duration};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use trace_format::tables::{self, *};
+use trace_format::vocabulary::uvm_kind::{THRASHING, THROTTLING};
 
 /// Makes records of rows and pushes them.
 pub struct Traces<'n> {

@@ -4,7 +4,7 @@
 use super::lines::{Lines, QUANTILES};
 use super::named::{Clock, Named, pid};
 use super::words::{range_name, range_style, range_text};
-use crate::analysis::ranges::{Nesting, Range, START_END, nesting, ranges};
+use crate::analysis::ranges::{Nesting, Range, nesting, ranges};
 use crate::analysis::stats::Stats;
 use crate::error::Result;
 use crate::render::table::{Cell, Table};
@@ -13,6 +13,7 @@ use crate::trace::select::Filter;
 use crate::trace::sink::Detail;
 use hashbrown::{HashMap, HashSet};
 use trace_format::tables;
+use trace_format::vocabulary::range_style::START_END;
 
 /// `nvtx_sum`.
 pub(super) static NVTX_SUM: Named = Named {

@@ -32,7 +32,15 @@ fn a_newer_major_version_is_refused_naming_three_versions() {
 }
 
 const fn column(name: &'static str, ty: ColumnType, nullable: bool) -> ColumnSpec {
-    ColumnSpec { name, ty, nullable, encoding: Encoding::Plain, unit: Unit::Other, doc: "from the future" }
+    ColumnSpec {
+        name,
+        ty,
+        nullable,
+        encoding: Encoding::Plain,
+        unit: Unit::Other,
+        words_name: "",
+        doc: "from the future",
+    }
 }
 
 static FUTURE: TableSpec = TableSpec {
