@@ -9,7 +9,6 @@ use trace_format::tables;
 /// Tables of activity whose rows are not records of CUPTI, and who writes them.
 const NOT_RECORDS: &[(&str, &str)] = &[
     ("range", "NVTX, and markers of CUPTI, whose rows are joined from two records"),
-    ("sample", "the launcher"),
     ("cpu_sample", "the launcher"),
     ("launch_stack", "the collector, beside the API record"),
     ("host_call", "readers of nsys databases"),
