@@ -1,7 +1,8 @@
 //! The `.gpuprof` file: the contract between the collector that writes it and everything that reads it.
 //!
 //! A reader of this crate starts at [`tables`]: one file per table, each the only place where that table's
-//! columns, types, units and meanings are written down; what the numbers of coded columns mean is in [`vocabulary`]. [`schema`] turns those lines into a row struct, a column
+//! columns, types, units and meanings are written down; what the numbers of coded columns mean is in [`mod@vocabulary`].
+//! [`schema`] turns those lines into a row struct, a column
 //! builder and a [`schema::TableSpec`]; [`frame`] says how a batch of rows becomes bytes; [`mod@write`] appends
 //! frames to a file and [`read`] finds them again, whatever happened to the file in between. `FORMAT.md` beside this
 //! crate is generated from the same registry by [`format_md`].
