@@ -426,6 +426,8 @@ impl Gate {
     ///
     /// None: CUPTI held somebody inside the gate beyond `deadline_ns` (monotonic).
     pub fn finish(&self, session: &Session, deadline_ns: i64) -> Option<Summary> {
+        // Nobody gives back a lock with which CUPTI hangs: the time is the writer's.
+        let deadline_ns = if self.is_stuck.load(Ordering::Relaxed) { 0 } else { deadline_ns };
         let state = self.lock_until(deadline_ns)?;
         if let (Phase::Open, Some(window)) = (state.phase, state.windows.last()) {
             session.shared.send(Message::Capture(window.row()));

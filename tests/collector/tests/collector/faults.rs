@@ -222,14 +222,9 @@ fn kinds_that_never_go_off_keep_no_call_of_the_program_waiting() {
     same_end(&bare, &ended, "a disable that never comes back");
     let late = ended.duration.saturating_sub(bare.duration);
     assert!(late < Duration::from_millis(2_000 + 300) + GRACE, "{late:?} later");
-    let lines = said(&ended);
-    assert!(lines[0].contains("hangs while it is switched"), "{}", ended.stderr);
+    let [line] = &said(&ended)[..] else { panic!("{}", ended.stderr) };
+    assert!(line.contains("hangs while it is switched"), "{line}");
     let traces = laws(&ended);
-    // A slow disk may need longer than the deadline leaves; then nothing else may be wrong.
-    if let [_, late] = &lines[..] {
-        return assert!(late.contains("could not be closed in time"), "{late}");
-    }
-    assert_eq!(lines.len(), 1, "{}", ended.stderr);
     let causes: Vec<u32> = traces[0].losses().iter().map(|l| l.cause).collect();
     assert_eq!(causes, vec![FLUSH_DEADLINE]);
 }
