@@ -4,49 +4,40 @@
 //! reports and the documents come from there; whoever compares with a number uses the constant. Unknown numbers are
 //! legal in a trace: they have no word and are shown as numbers.
 
-pub mod api_domain;
-pub mod external_kind;
-pub mod host_call_domain;
-pub mod loss_cause;
-pub mod memcpy_kind;
-pub mod memory_kind;
-pub mod memory_operation;
-pub mod mpi_kind;
-pub mod openacc_construct;
-pub mod openacc_kind;
-pub mod openmp_kind;
-pub mod overhead_kind;
-pub mod range_style;
-pub mod stream_flag;
-pub mod sync_kind;
-pub mod uvm_kind;
-
 use std::borrow::Cow;
 
-/// All vocabularies.
-pub static ALL: &[&Vocabulary] = &[
-    &api_domain::VOCABULARY,
-    &external_kind::VOCABULARY,
-    &host_call_domain::VOCABULARY,
-    &loss_cause::VOCABULARY,
-    &memcpy_kind::VOCABULARY,
-    &memory_kind::VOCABULARY,
-    &memory_operation::VOCABULARY,
-    &mpi_kind::VOCABULARY,
-    &openacc_construct::VOCABULARY,
-    &openacc_kind::VOCABULARY,
-    &openmp_kind::VOCABULARY,
-    &overhead_kind::VOCABULARY,
-    &range_style::VOCABULARY,
-    &stream_flag::VOCABULARY,
-    &sync_kind::VOCABULARY,
-    &uvm_kind::VOCABULARY,
-];
+macro_rules! registry {
+    ($($module:ident;)+) => {
+        $(pub mod $module;)+
+
+        /// Every vocabulary.
+        pub static ALL: &[&Vocabulary] = &[$(&$module::VOCABULARY),+];
+    };
+}
+
+registry! {
+    api_domain;
+    external_kind;
+    host_call_domain;
+    loss_cause;
+    memcpy_kind;
+    memory_kind;
+    memory_operation;
+    mpi_kind;
+    openacc_construct;
+    openacc_kind;
+    openmp_kind;
+    overhead_kind;
+    range_style;
+    stream_flag;
+    sync_kind;
+    uvm_kind;
+}
 
 /// The numbers of one kind of code, and a word for each.
 #[derive(Debug)]
 pub struct Vocabulary {
-    /// The name of its file.
+    /// The path of its module.
     pub name: &'static str,
     /// What the column of words beside the numbers says.
     pub doc: &'static str,
@@ -87,7 +78,6 @@ macro_rules! vocabulary {
 
         /// The words.
         pub static VOCABULARY: $crate::vocabulary::Vocabulary = $crate::vocabulary::Vocabulary {
-            // The path of this module, whose last part is the name of its file.
             name: module_path!(),
             doc: $words,
             words: &[$(($code, $word)),+],
