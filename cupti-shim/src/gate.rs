@@ -8,8 +8,9 @@
 //! Opening and closing happen on the caller's thread and are complete when they return. Records of a window that
 //! closed go on coming while its last kernels run: the gate is then *draining*, and the flush thread ends that.
 //!
-//! The one lock here may be held while kinds are switched. It is taken by API callbacks, NVTX calls, our own threads,
-//! and never by a buffer callback.
+//! The lock of the gate may be held while kinds are switched, in which CUPTI can hang. It is taken by API callbacks, NVTX
+//! calls, our own threads, and never by a buffer callback. What the writer judges records by has a lock of its own, which
+//! is never held during a call of CUPTI, so that a CUPTI that hangs does not keep the writer.
 
 mod filter;
 mod nvtx;
@@ -52,7 +53,6 @@ enum Phase {
 
 struct State {
     phase: Phase,
-    windows: Vec<Window>,
     /// Windows opened so far.
     opened: u32,
     /// Start requests that changed nothing since the gate last closed, and stop requests likewise.
@@ -65,6 +65,11 @@ struct State {
     timer_ended: bool,
     /// Names of NVTX ranges that did not match.
     names: Vec<Vec<u8>>,
+}
+
+/// What the writer judges records by. Changed only by who holds the lock of the gate too.
+struct Bounds {
+    windows: Vec<Window>,
     /// Correlation ids of driver calls that we made ourselves.
     own_calls: Spans<u64>,
 }
@@ -103,6 +108,8 @@ enum Edge {
 /// The gate of this process.
 pub struct Gate {
     state: Mutex<State>,
+    /// Locked after `state`, and for no longer than it takes to read or to change.
+    bounds: Mutex<Bounds>,
     /// The phase, for who must not wait for the lock: one of the constants below.
     phase: AtomicU8,
     /// Changes with every window that opens or closes.
@@ -132,7 +139,6 @@ impl Gate {
     const fn new() -> Gate {
         let state = State {
             phase: Phase::Closed,
-            windows: Vec::new(),
             opened: 0,
             idle_starts: 0,
             idle_stops: 0,
@@ -140,10 +146,10 @@ impl Gate {
             timer_began: false,
             timer_ended: false,
             names: Vec::new(),
-            own_calls: Spans::new(),
         };
         Gate {
             state: Mutex::new(state),
+            bounds: Mutex::new(Bounds { windows: Vec::new(), own_calls: Spans::new() }),
             phase: AtomicU8::new(CLOSED),
             version: AtomicU64::new(0),
             newest: AtomicU64::new(0),
@@ -160,22 +166,42 @@ impl Gate {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The lock, unless CUPTI keeps somebody inside it for longer than `deadline_ns` (monotonic).
+    /// The lock, unless CUPTI keeps somebody inside it for longer than `deadline_ns` (monotonic), or for ever.
     fn lock_until(&self, deadline_ns: i64) -> Option<MutexGuard<'_, State>> {
         loop {
             match self.state.try_lock() {
                 Ok(state) => return Some(state),
                 Err(TryLockError::Poisoned(state)) => return Some(state.into_inner()),
+                // Nobody gives back a lock with which CUPTI hangs.
+                Err(TryLockError::WouldBlock) if self.is_stuck.load(Ordering::Relaxed) => return None,
                 Err(TryLockError::WouldBlock) if sys::monotonic_ns() >= deadline_ns => return None,
                 Err(TryLockError::WouldBlock) => sys::pause(1_000_000),
             }
         }
     }
 
+    /// What records are judged by.
+    fn bounds(&self) -> MutexGuard<'_, Bounds> {
+        self.bounds.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What records are judged by, once nobody is at changing it: a window that opens or closes is seen whole. Nobody
+    /// waits for a change in which CUPTI hangs; what is known of the window by then has to do.
+    fn settled_bounds(&self) -> MutexGuard<'_, Bounds> {
+        let deadline_ns = sys::monotonic_ns().saturating_add(PATIENCE_NS);
+        while cupti::may_call() && sys::monotonic_ns() < deadline_ns {
+            match self.state.try_lock() {
+                Err(TryLockError::WouldBlock) => sys::pause(100_000),
+                // Held until its bounds are: nobody changes them in between.
+                _changing => return self.bounds(),
+            }
+        }
+        self.bounds()
+    }
+
     /// The lock, for a call of the program. None: CUPTI keeps somebody inside, and the recording has ended.
     fn enter(&self, session: Option<&Session>) -> Option<MutexGuard<'_, State>> {
-        let patience_ns = if self.is_stuck.load(Ordering::Relaxed) { 0 } else { PATIENCE_NS };
-        let state = self.lock_until(sys::monotonic_ns().saturating_add(patience_ns));
+        let state = self.lock_until(sys::monotonic_ns().saturating_add(PATIENCE_NS));
         if state.is_none() && !self.is_stuck.swap(true, Ordering::Relaxed) {
             cupti::mute();
             log::line(1, format_args!("CUPTI hangs while it is switched: what follows is not recorded"));
@@ -243,7 +269,7 @@ impl Gate {
         let exhausted = most != 0 && u64::from(state.opened) >= most;
         let is_open = state.phase == Phase::Open;
         if is_open || exhausted {
-            match state.windows.last_mut() {
+            match self.bounds().windows.last_mut() {
                 Some(window) if is_open => window.starts += 1,
                 _ => state.idle_starts += 1,
             }
@@ -257,10 +283,12 @@ impl Gate {
         let (starts, stops) = (1 + state.idle_starts, state.idle_stops);
         (state.idle_starts, state.idle_stops) = (0, 0);
         let start_ns = if after == Some(0) { 0 } else { Gate::now_ns(session) };
-        if state.windows.len() >= WINDOWS {
-            state.windows.drain(..WINDOWS / 2);
+        let mut bounds = self.bounds();
+        if bounds.windows.len() >= WINDOWS {
+            bounds.windows.drain(..WINDOWS / 2);
         }
-        state.windows.push(Window { after, before: None, start_ns, end_ns: None, starts, stops });
+        bounds.windows.push(Window { after, before: None, start_ns, end_ns: None, starts, stops });
+        drop(bounds);
         state.opened += 1;
         self.windows.store(state.opened, Ordering::Relaxed);
         self.names_done.store(true, Ordering::Relaxed);
@@ -274,17 +302,20 @@ impl Gate {
             state.idle_stops += 1;
             return;
         }
-        if let (Edge::Call(id), Some(window)) = (edge, state.windows.last_mut()) {
+        if let Edge::Call(id) = edge {
             // Before the kinds are switched, which takes a while: other threads go on launching, and the writer must not
-            // take what they launch now for the window's. From here on it waits for the lock.
-            window.before = Some(id);
+            // take what they launch now for the window's. From here on it waits until the gate is closed.
+            if let Some(window) = self.bounds().windows.last_mut() {
+                window.before = Some(id);
+            }
             self.version.fetch_add(1, Ordering::Release);
         }
         session.switch_api_kinds(false);
         let before = self.id_of(session, edge);
-        if let Some(window) = state.windows.last_mut() {
+        let end_ns = Gate::now_ns(session);
+        if let Some(window) = self.bounds().windows.last_mut() {
             window.before = before;
-            window.end_ns = Some(Gate::now_ns(session));
+            window.end_ns = Some(end_ns);
             window.stops += 1;
             session.shared.send(Message::Capture(window.row()));
         }
@@ -408,16 +439,16 @@ impl Gate {
     /// Makes driver calls of our own until `is_enough` or `most` were made; their records do not belong into the trace.
     /// None: one could not be made, or the window closed meanwhile, after which no call leaves a record.
     pub fn call(&self, session: &Session, most: usize, is_enough: impl Fn() -> bool) -> Option<()> {
-        let mut state = self.lock();
+        let state = self.lock();
         if state.phase != Phase::Open {
             return None;
         }
         let made = session.call_numbered(most, |id| {
             let id = self.widen(id);
-            state.own_calls.push(id, id + 1);
+            self.bounds().own_calls.push(id, id + 1);
             is_enough()
         });
-        state.own_calls.keep_newest(OWN_CALLS);
+        self.bounds().own_calls.keep_newest(OWN_CALLS);
         self.version.fetch_add(1, Ordering::Release);
         made
     }
@@ -426,10 +457,8 @@ impl Gate {
     ///
     /// None: CUPTI held somebody inside the gate beyond `deadline_ns` (monotonic).
     pub fn finish(&self, session: &Session, deadline_ns: i64) -> Option<Summary> {
-        // Nobody gives back a lock with which CUPTI hangs: the time is the writer's.
-        let deadline_ns = if self.is_stuck.load(Ordering::Relaxed) { 0 } else { deadline_ns };
         let state = self.lock_until(deadline_ns)?;
-        if let (Phase::Open, Some(window)) = (state.phase, state.windows.last()) {
+        if let (Phase::Open, Some(window)) = (state.phase, self.bounds().windows.last()) {
             session.shared.send(Message::Capture(window.row()));
         }
         Some(Summary { opened: state.opened, idle_stops: state.idle_stops, names: state.names.clone() })
@@ -439,9 +468,10 @@ impl Gate {
     /// which cannot record.
     pub fn forget(&self) -> bool {
         let Ok(mut state) = self.state.try_lock() else { return false };
-        state.windows.clear();
+        let Ok(mut bounds) = self.bounds.try_lock() else { return false };
+        bounds.windows.clear();
+        bounds.own_calls.clear();
         state.names.clear();
-        state.own_calls.clear();
         (state.opened, state.depth, state.idle_starts, state.idle_stops) = (0, 0, 0, 0);
         (state.timer_began, state.timer_ended) = (false, false);
         self.windows.store(0, Ordering::Relaxed);

@@ -56,10 +56,10 @@ impl Filter {
     /// opened by then.
     pub fn refresh(&mut self) {
         if GATE.version.load(Ordering::Acquire) != self.version {
-            let state = GATE.lock();
+            let bounds = GATE.settled_bounds();
             self.version = GATE.version.load(Ordering::Acquire);
-            self.take(&state.windows);
-            self.own_calls.clone_from(&state.own_calls);
+            self.take(&bounds.windows);
+            self.own_calls.clone_from(&bounds.own_calls);
         }
     }
 
