@@ -210,7 +210,9 @@ fn without_the_flag_there_is_no_file_and_no_thread() {
 fn a_launcher_that_is_killed_leaves_a_trace_that_opens() {
     let sim = Sim::new("12.8");
     let (run, folder) = running(busy(&sim, 10, 3000, 1, "").record(&EVERY_20_MS));
-    until("samples in the file", || launchers(&folder).iter().any(|path| !samples(path).is_empty()));
+    // The file is there a moment before its first bytes are.
+    let has_samples = |path: &PathBuf| TraceReader::open(path).is_ok() && !samples(path).is_empty();
+    until("samples in the file", || launchers(&folder).iter().any(has_samples));
     run.signal("KILL");
     let ended = run.end();
     assert_eq!(ended.signal(), Some(9));
