@@ -65,6 +65,11 @@ def recorded(lab, flags, argv, folder, name, limit_s=60, env=None):
     return lab.gpuprof("record", *flags, "-o", folder / "run", "--", *argv, name=name, limit_s=limit_s, env=env)
 
 
+def long_enough(lab, seconds):
+    """How long a program runs that is looked at meanwhile. The machine of a dry run may be slow, and have other things to do."""
+    return str(3 * seconds if lab.sim else seconds)
+
+
 def socket_in(folder, beside, seconds=20):
     """The socket that the collector makes with the first context."""
     end = time.monotonic() + seconds
@@ -101,7 +106,7 @@ def _runtime_folder(lab, name):
 @needs_cli
 def ctl(lab, check):
     sockets, cycles = _runtime_folder(lab, "ctl"), 10
-    program = [lab.work, "backlog", "5", "return"]  # a launch and two other calls every millisecond
+    program = [lab.work, "backlog", long_enough(lab, 5), "return"]  # a launch and two other calls every millisecond
     folder = lab.folder("ctl")
     env = lab.environment("default", folder, CAPTURE="manual", RUNTIME_DIR=sockets)
     beside = Beside(lambda: lab.run(program, env, name="ctl-program", limit_s=30))
@@ -119,7 +124,7 @@ def ctl(lab, check):
         for number in range(2 * cycles):
             answer, sent, answered = ask(path, do="stop" if number % 2 else "start")
             asked.append((sent, answered, answer.get("ok")))
-            time.sleep(0.06)
+            time.sleep(0.25 if lab.sim else 0.06)
     run = beside.end()
     check.ended(run)
     check.expect("socket", bool(path), True, bool(path))
@@ -147,7 +152,7 @@ def _effect(lab, check, trace, windows, asked):
     for what, values in (("answer", answers), ("start to first recorded call", starts), ("stop to last recorded call", stops)):
         check.figures[f"{what}, ms: median, worst"] = [round(median(values), 2), round(max(values), 2)] if values else None
     if starts:
-        most = 200 if lab.sim else 10  # a simulator's machine may have other things to do
+        most = 1000 if lab.sim else 10  # a simulator's machine may have other things to do
         check.at_most("start to first recorded call, median ms", round(median(starts), 2), most)
         check.at_most("stop to last recorded call, median ms", round(median(stops), 2), most)
 
@@ -160,7 +165,7 @@ def _effect(lab, check, trace, windows, asked):
 def ring(lab, check):
     sockets, folder = _runtime_folder(lab, "ring"), lab.folder("ring")
     flags = ["--ring", "2s", "--runtime-dir", sockets]
-    beside = Beside(lambda: recorded(lab, flags, [lab.work, "backlog", "6", "return"], folder, "ring", 40))
+    beside = Beside(lambda: recorded(lab, flags, [lab.work, "backlog", long_enough(lab, 6), "return"], folder, "ring", 40))
     asked_ns, dumped = 0, None
     if socket_in(sockets, beside):
         time.sleep(3.5)
@@ -182,7 +187,7 @@ def ring(lab, check):
         check.at_least("seconds held", round((newest - spans[0][0]) / 1e9, 2), 1.5)
         late = [s for s in spans if s[0] >= newest - 1_500_000_000]
         gaps = [b[0] - a[1] for a, b in zip(late, late[1:])]
-        longest, most = round(max(gaps, default=0) / 1e6, 2), 250 if lab.sim else 5
+        longest, most = round(max(gaps, default=0) / 1e6, 2), 1000 if lab.sim else 5
         check.at_most("longest gap between kernels of the last 1.5 s, ms", longest, most)
         check.figures["newest kernel ended before the request by, ms"] = round((asked_ns - newest) / 1e6, 1)
     after = lab.query(folder / "run", "SELECT MAX(start_ns) AS newest FROM kernel")
@@ -220,7 +225,7 @@ def sample(lab, check):
 def top(lab, check):
     folder = lab.folder("top")
     torch = lab.has("torch")
-    argv, env = (lab.training_script(), {"TRAIN_STEPS": "500"}) if torch else ([lab.work, "backlog", "5", "return"], {})
+    argv, env = (lab.training_script(), {"TRAIN_STEPS": "500"}) if torch else ([lab.work, "backlog", long_enough(lab, 5), "return"], {})
     beside = Beside(lambda: recorded(lab, [], argv, folder, "top-program", 70, env))
     measured, text, took = {}, "", None
     while beside.running() and not measured.get("kernels"):
