@@ -8,6 +8,7 @@ use crate::trace::select::Filter;
 use hashbrown::HashMap;
 use std::collections::BTreeMap;
 use trace_format::schema::Row as _;
+use trace_format::tables::column::cpu_sample;
 use trace_format::tables::{self, CpuSampleRow};
 
 /// A slice begins or ends. Those of one thread come in order of time and nest.
@@ -109,11 +110,11 @@ pub struct SampledThread {
 pub fn first_ns(frames: &Frames, filter: &Filter) -> Result<Option<i64>> {
     frames.fold(
         &tables::CPU_SAMPLE,
-        &["start_ns", "of_pid"],
+        &[cpu_sample::START_NS, cpu_sample::OF_PID],
         &filter.for_samples(),
         || None,
         |first: &mut Option<i64>, batch| {
-            let (start, pid) = (batch.i64("start_ns"), batch.u32("of_pid"));
+            let (start, pid) = (batch.get(cpu_sample::START_NS), batch.get(cpu_sample::OF_PID));
             batch.for_each_row(|i| {
                 let at_ns = start.get(i).filter(|_| pid.get(i).is_some_and(|pid| filter.takes_pid(pid)));
                 *first = earlier(*first, at_ns.map(|ns| ns.saturating_add(batch.offset_ns)));

@@ -9,6 +9,7 @@ use crate::trace::sink::Need;
 use hashbrown::HashMap;
 use std::collections::BTreeMap;
 use trace_format::tables;
+use trace_format::tables::column::{cpu_sample, frame, stack};
 
 /// Frames of one stack at most: a damaged file must not lead around in a circle.
 const MOST_DEPTH: usize = 4096;
@@ -49,15 +50,14 @@ impl HostStacks {
     /// A part of a file that cannot be read.
     pub fn read(frames: &Frames) -> Result<HostStacks> {
         let everything = Filter::everything();
-        let columns = ["id", "name_id", "file_id", "line", "kind"];
         let read = frames.fold(
             &tables::FRAME,
-            &columns,
+            &[frame::ID, frame::NAME_ID, frame::FILE_ID, frame::LINE, frame::KIND],
             &everything,
             HashMap::new,
             |all: &mut HashMap<(u32, u32), HostFrame>, batch| {
-                let (id, name, file) = (batch.u32("id"), batch.u32("name_id"), batch.u32("file_id"));
-                let (line, kind) = (batch.i64("line"), batch.u32("kind"));
+                let (id, name, file) = (batch.get(frame::ID), batch.get(frame::NAME_ID), batch.get(frame::FILE_ID));
+                let (line, kind) = (batch.get(frame::LINE), batch.get(frame::KIND));
                 batch.for_each_row(|i| {
                     let frame = HostFrame {
                         kind: kind.get(i).unwrap_or(PYTHON),
@@ -72,11 +72,12 @@ impl HostStacks {
         )?;
         let stacks = frames.fold(
             &tables::STACK,
-            &["id", "parent_id", "frame_id"],
+            &[stack::ID, stack::PARENT_ID, stack::FRAME_ID],
             &everything,
             HashMap::new,
             |all: &mut HashMap<(u32, u32), (u32, u32)>, batch| {
-                let (id, parent, frame) = (batch.u32("id"), batch.u32("parent_id"), batch.u32("frame_id"));
+                let (id, parent, frame) =
+                    (batch.get(stack::ID), batch.get(stack::PARENT_ID), batch.get(stack::FRAME_ID));
                 batch.for_each_row(|i| {
                     let stack = (parent.get(i).unwrap_or(0), frame.get(i).unwrap_or(0));
                     all.insert((batch.process, id.get(i).unwrap_or(0)), stack);
@@ -132,12 +133,12 @@ pub fn samples(frames: &Frames, filter: &Filter) -> Result<BTreeMap<SamplePlace,
     let of_launcher = filter.for_samples();
     frames.fold(
         &tables::CPU_SAMPLE,
-        &["of_pid", "tid", "stack_id", "weight_ns"],
+        &[cpu_sample::OF_PID, cpu_sample::TID, cpu_sample::STACK_ID, cpu_sample::WEIGHT_NS],
         &of_launcher,
         BTreeMap::new,
         |sums: &mut BTreeMap<SamplePlace, SampleSum>, batch| {
-            let (pids, tids) = (batch.u32("of_pid"), batch.u32("tid"));
-            let (stacks, weights) = (batch.u32("stack_id"), batch.i64("weight_ns"));
+            let (pids, tids) = (batch.get(cpu_sample::OF_PID), batch.get(cpu_sample::TID));
+            let (stacks, weights) = (batch.get(cpu_sample::STACK_ID), batch.get(cpu_sample::WEIGHT_NS));
             batch.for_each_row(|i| {
                 let pid = pids.get(i).unwrap_or(0);
                 if !filter.takes_pid(pid) {

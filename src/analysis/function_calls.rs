@@ -12,6 +12,7 @@ use crate::trace::select::Filter;
 use crate::trace::sink::valid_duration;
 use hashbrown::HashMap;
 use trace_format::tables;
+use trace_format::tables::column::range;
 
 /// All calls of one function.
 #[derive(Clone, Debug, Default)]
@@ -64,15 +65,14 @@ impl Call {
 /// # Errors
 /// A part of a file that cannot be read.
 pub fn functions(frames: &Frames, filter: &Filter) -> Result<Vec<Function>> {
-    let columns = ["start_ns", "end_ns", "domain_id", "name_id", "tid"];
     let mut calls = frames.fold(
         &tables::RANGE,
-        &columns,
+        &[range::START_NS, range::END_NS, range::DOMAIN_ID, range::NAME_ID, range::TID],
         filter,
         Vec::new,
         |out: &mut Vec<Call>, batch| {
-            let (start, end, tid) = (batch.i64("start_ns"), batch.i64("end_ns"), batch.u32("tid"));
-            let (domain, name) = (batch.u32("domain_id"), batch.u32("name_id"));
+            let (start, end, tid) = (batch.get(range::START_NS), batch.get(range::END_NS), batch.get(range::TID));
+            let (domain, name) = (batch.get(range::DOMAIN_ID), batch.get(range::NAME_ID));
             batch.for_each_row(|i| {
                 let (Some(start_ns), Some(end_ns), Some(domain)) = (start.get(i), end.get(i), domain.get(i)) else {
                     return;

@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::trace::select::Filter;
 use hashbrown::HashMap;
 use trace_format::tables;
+use trace_format::tables::column::{api, kernel, memcpy, openmp};
 
 /// What of a kernel's identity makes separate groups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -110,12 +111,12 @@ pub fn gpu_by_place(
     };
     let mut all = ByText::new();
     let kernels = if grouping.name == ByName::Grid {
-        totals(frames, &tables::KERNEL, Some("shape_id"), split, wanted, filter)?
+        totals(frames, &tables::KERNEL, Some(kernel::SHAPE_ID), split, wanted, filter)?
     } else {
         kernel_totals(frames, split, wanted, filter)?
     };
     all.add(kernels, place, |shape| kernel_text(labels, grouping.name, shape));
-    let copies = totals(frames, &tables::MEMCPY, Some("kind"), split, wanted, filter)?;
+    let copies = totals(frames, &tables::MEMCPY, Some(memcpy::KIND), split, wanted, filter)?;
     let named = |name: String| if grouping.name == ByName::No { String::new() } else { name };
     all.add(copies, place, |kind| named(operation::memcpy_name(kind).to_owned()));
     let fills = totals(frames, &tables::MEMSET, None, split, wanted, filter)?;
@@ -184,7 +185,7 @@ pub fn api_by_process(
 ) -> Result<(Vec<(Place, Summary)>, u64)> {
     let split = Split { process: by_process, ..Split::default() };
     let mut all = ByText::new();
-    let mut calls = totals(labels.frames(), &tables::API, Some("name_id"), split, wanted, filter)?;
+    let mut calls = totals(labels.frames(), &tables::API, Some(api::NAME_ID), split, wanted, filter)?;
     if !labels.as_nvprof() {
         all.add(calls, |place| place, |name| labels.api(name).to_owned());
         let invalid = all.invalid;
@@ -209,7 +210,7 @@ pub fn api_by_process(
 pub fn openmp_summary(labels: &Labels, filter: &Filter) -> Result<Summary> {
     let mut all = ByText::new();
     let regions =
-        totals(labels.frames(), &tables::OPENMP, Some("kind"), Split::default(), Wanted::default(), filter)?;
+        totals(labels.frames(), &tables::OPENMP, Some(openmp::KIND), Split::default(), Wanted::default(), filter)?;
     all.add(regions, |place| place, |kind| operation::openmp_name(kind).to_owned());
     let invalid = all.invalid;
     Ok(joined(labels, all.into_parts(), invalid))

@@ -10,6 +10,7 @@ use crate::trace::slots::Slots;
 use crate::trace::stored_shapes::Kernel;
 use hashbrown::{HashMap, HashSet};
 use std::sync::OnceLock;
+use trace_format::tables::column::graph;
 use trace_format::tables::{self, ShapeRow};
 
 /// What the user calls places, with `%i` for the id of a context or stream.
@@ -94,11 +95,11 @@ impl<'a> Labels<'a> {
         let make = || {
             let ids = self.frames.fold(
                 &tables::GRAPH,
-                &["graph_id"],
+                &[graph::GRAPH_ID],
                 &Filter::everything(),
                 HashSet::new,
                 |ids: &mut HashSet<u32>, batch| {
-                    let graph = batch.u32("graph_id");
+                    let graph = batch.get(graph::GRAPH_ID);
                     batch.for_each_row(|i| {
                         ids.insert(graph.get(i).unwrap_or(0));
                     });

@@ -9,6 +9,7 @@ use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
 use hashbrown::HashMap;
 use trace_format::tables;
+use trace_format::tables::column::{context, thread};
 
 /// All calls of the traces, found by what they launched.
 pub struct Launches {
@@ -129,11 +130,11 @@ pub fn innermost_ranges(labels: &Labels, work: &[GpuActivity]) -> Result<Vec<Opt
 pub fn thread_names(frames: &Frames) -> Result<HashMap<(u32, u32), u32>> {
     frames.fold(
         &tables::THREAD,
-        &["tid", "name_id"],
+        &[thread::TID, thread::NAME_ID],
         &Filter::everything(),
         HashMap::new,
         |names: &mut HashMap<(u32, u32), u32>, batch| {
-            let (tid, name) = (batch.u32("tid"), batch.u32("name_id"));
+            let (tid, name) = (batch.get(thread::TID), batch.get(thread::NAME_ID));
             batch.for_each_row(|i| {
                 if let (Some(tid), Some(name)) = (tid.get(i), name.get(i)) {
                     keep_larger(names, (batch.process, tid), name);
@@ -157,11 +158,11 @@ fn keep_larger(names: &mut HashMap<(u32, u32), u32>, thread: (u32, u32), name: u
 pub fn green_contexts(frames: &Frames) -> Result<HashMap<(u32, u32), u32>> {
     frames.fold(
         &tables::CONTEXT,
-        &["context", "parent_context"],
+        &[context::CONTEXT, context::PARENT_CONTEXT],
         &Filter::everything(),
         HashMap::new,
         |parents: &mut HashMap<(u32, u32), u32>, batch| {
-            let (context, parent) = (batch.u32("context"), batch.u32("parent_context"));
+            let (context, parent) = (batch.get(context::CONTEXT), batch.get(context::PARENT_CONTEXT));
             batch.for_each_row(|i| {
                 if let (Some(context), Some(parent)) = (context.get(i), parent.get(i)) {
                     keep_larger(parents, (batch.process, context), parent);

@@ -7,14 +7,15 @@ use crate::trace::batch::Batch;
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
 use hashbrown::HashSet;
-use trace_format::schema::TableSpec;
+use trace_format::schema::{AnyColumn, TableSpec};
 use trace_format::tables;
+use trace_format::tables::column::{any, api, graph, kernel, memcpy, memset, openacc, uvm};
 use trace_format::vocabulary::uvm_kind::THRASHING;
 
 fn collect<T: Send>(
     frames: &Frames,
     table: &'static TableSpec,
-    columns: &[&str],
+    columns: &[&dyn AnyColumn],
     filter: &Filter,
     rows: impl Fn(&Batch, &mut Vec<T>) + Sync,
 ) -> Result<Vec<T>> {
@@ -23,18 +24,19 @@ fn collect<T: Send>(
 
 /// When the rows of a batch begin, and how long they take.
 fn times(batch: &Batch) -> impl Fn(usize) -> (i64, Option<i64>) {
-    let (start, duration) = (batch.i64("start_ns"), batch.i64("duration_ns"));
+    let (start, duration) = (batch.get(any::START_NS), batch.get(any::DURATION_NS));
     move |i| (start.get(i).unwrap_or(0).saturating_add(batch.offset_ns), duration.get(i))
 }
 
-/// Columns that every kind of GPU work has; graphs traced whole have no node.
-const PLACE: [&str; 7] = ["start_ns", "duration_ns", "device", "context", "stream", "correlation", "graph_node_id"];
+/// Columns that every kind of GPU work has, but for the node that graphs traced whole do not have.
+const PLACE: [&dyn AnyColumn; 7] =
+    [any::START_NS, any::DURATION_NS, any::DEVICE, any::CONTEXT, any::STREAM, any::CORRELATION, any::GRAPH_NODE_ID];
 
 /// Columns in the order of [`PLACE`], and the common part of a row.
 fn gpu_rows(batch: &Batch, out: &mut Vec<GpuActivity>, what: impl Fn(usize) -> What) {
     let times = times(batch);
-    let (device, context, stream) = (batch.u32("device"), batch.u32("context"), batch.u32("stream"));
-    let (correlation, graph_node) = (batch.u64("correlation"), batch.u64("graph_node_id"));
+    let (device, context, stream) = (batch.get(any::DEVICE), batch.get(any::CONTEXT), batch.get(any::STREAM));
+    let (correlation, graph_node) = (batch.get(any::CORRELATION), batch.get(any::GRAPH_NODE_ID));
     batch.for_each_row(|i| {
         let (start_ns, duration_ns) = times(i);
         out.push(GpuActivity {
@@ -57,17 +59,18 @@ fn gpu_rows(batch: &Batch, out: &mut Vec<GpuActivity>, what: impl Fn(usize) -> W
 /// # Errors
 /// A part of a file that cannot be read.
 pub fn gpu_activities(frames: &Frames, filter: &Filter, with_uvm: bool) -> Result<Vec<GpuActivity>> {
-    let with = |extra: &[&'static str]| [&PLACE[..], extra].concat();
-    let mut all = collect(frames, &tables::KERNEL, &with(&["shape_id"]), filter, |batch, out| {
-        let shape = batch.u32("shape_id");
+    let with = |extra: &[&'static dyn AnyColumn]| [&PLACE[..], extra].concat();
+    let mut all = collect(frames, &tables::KERNEL, &with(&[kernel::SHAPE_ID]), filter, |batch, out| {
+        let shape = batch.get(kernel::SHAPE_ID);
         gpu_rows(batch, out, |i| What::Kernel { shape: shape.get(i).unwrap_or(u32::MAX) });
     })?;
-    let peers = ["src_device", "src_context", "dst_device", "dst_context"];
-    let columns = [&with(&["kind", "src_kind", "dst_kind", "bytes"])[..], &peers].concat();
+    let peers = [memcpy::SRC_DEVICE, memcpy::SRC_CONTEXT, memcpy::DST_DEVICE, memcpy::DST_CONTEXT];
+    let mut columns = with(&[memcpy::KIND, memcpy::SRC_KIND, memcpy::DST_KIND, memcpy::BYTES]);
+    columns.extend(peers.map(|peer| peer as &dyn AnyColumn));
     all.extend(collect(frames, &tables::MEMCPY, &columns, filter, |batch, out| {
         let (kind, src, dst, bytes) =
-            (batch.u32("kind"), batch.u32("src_kind"), batch.u32("dst_kind"), batch.i64("bytes"));
-        let peers = peers.map(|name| batch.u32(name));
+            (batch.get(any::KIND), batch.get(memcpy::SRC_KIND), batch.get(memcpy::DST_KIND), batch.get(any::BYTES));
+        let peers = peers.map(|column| batch.get(column));
         gpu_rows(batch, out, |i| What::Memcpy {
             kind: kind.get(i).unwrap_or(0),
             src_kind: src.get(i).unwrap_or(0),
@@ -77,13 +80,19 @@ pub fn gpu_activities(frames: &Frames, filter: &Filter, with_uvm: bool) -> Resul
                 .then(|| peers.map(|column| column.get(i).unwrap_or(0))),
         });
     })?);
-    all.extend(collect(frames, &tables::MEMSET, &with(&["mem_kind", "bytes"]), filter, |batch, out| {
-        let (mem_kind, bytes) = (batch.u32("mem_kind"), batch.i64("bytes"));
-        gpu_rows(batch, out, |i| What::Memset {
-            mem_kind: mem_kind.get(i).unwrap_or(0),
-            bytes: bytes.get(i).unwrap_or(0),
-        });
-    })?);
+    all.extend(collect(
+        frames,
+        &tables::MEMSET,
+        &with(&[memset::MEM_KIND, memset::BYTES]),
+        filter,
+        |batch, out| {
+            let (mem_kind, bytes) = (batch.get(memset::MEM_KIND), batch.get(any::BYTES));
+            gpu_rows(batch, out, |i| What::Memset {
+                mem_kind: mem_kind.get(i).unwrap_or(0),
+                bytes: bytes.get(i).unwrap_or(0),
+            });
+        },
+    )?);
     all.extend(whole_graphs(frames, filter)?);
     if with_uvm {
         all.extend(uvm_events(frames, filter)?);
@@ -100,18 +109,17 @@ pub fn whole_graphs(frames: &Frames, filter: &Filter) -> Result<Vec<GpuActivity>
     if frames.rows(&tables::GRAPH) == 0 {
         return Ok(Vec::new());
     }
-    let columns: Vec<&str> =
-        PLACE.into_iter().filter(|name| *name != "graph_node_id").chain(["graph_id"]).collect();
+    let columns = [&PLACE[..], &[graph::GRAPH_ID]].concat();
     let mut graphs = collect(frames, &tables::GRAPH, &columns, filter, |batch, out| {
-        let graph = batch.u32("graph_id");
+        let graph = batch.get(any::GRAPH_ID);
         gpu_rows(batch, out, |i| What::Graph { graph: graph.get(i).unwrap_or(0) });
     })?;
     let mut nodes: HashSet<(u32, u64)> = HashSet::new();
     for table in [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET] {
-        let columns = ["correlation", "graph_id", "graph_node_id"];
+        let columns: [&dyn AnyColumn; 3] = [any::CORRELATION, any::GRAPH_ID, any::GRAPH_NODE_ID];
         nodes.extend(collect(frames, table, &columns, &Filter::everything(), |batch, out| {
-            let (correlation, node) = (batch.u64("correlation"), batch.u64("graph_node_id"));
-            let graph = batch.u32("graph_id");
+            let (correlation, node) = (batch.get(any::CORRELATION), batch.get(any::GRAPH_NODE_ID));
+            let graph = batch.get(any::GRAPH_ID);
             batch.for_each_row(|i| {
                 if graph.get(i).is_some() || node.get(i).is_some() {
                     out.push((batch.process, correlation.get(i).unwrap_or(0)));
@@ -128,23 +136,23 @@ pub fn whole_graphs(frames: &Frames, filter: &Filter) -> Result<Vec<GpuActivity>
 /// # Errors
 /// A part of a file that cannot be read.
 pub fn uvm_events(frames: &Frames, filter: &Filter) -> Result<Vec<GpuActivity>> {
-    let columns = [
-        "start_ns",
-        "duration_ns",
-        "kind",
-        "value",
-        "address",
-        "src_device",
-        "dst_device",
-        "stream",
-        "pc",
-        "flags",
+    let columns: [&dyn AnyColumn; 10] = [
+        uvm::START_NS,
+        uvm::DURATION_NS,
+        uvm::KIND,
+        uvm::VALUE,
+        uvm::ADDRESS,
+        uvm::SRC_DEVICE,
+        uvm::DST_DEVICE,
+        uvm::STREAM,
+        uvm::PC,
+        uvm::FLAGS,
     ];
     collect(frames, &tables::UVM, &columns, filter, |batch, out| {
-        let (times, value) = (times(batch), batch.i64("value"));
+        let (times, value) = (times(batch), batch.get(uvm::VALUE));
         let (kind, src, dst, stream) =
-            (batch.u32("kind"), batch.u32("src_device"), batch.u32("dst_device"), batch.u32("stream"));
-        let (address, pc, flags) = (batch.u64("address"), batch.u64("pc"), batch.u32("flags"));
+            (batch.get(any::KIND), batch.get(any::SRC_DEVICE), batch.get(any::DST_DEVICE), batch.get(any::STREAM));
+        let (address, pc, flags) = (batch.get(uvm::ADDRESS), batch.get(uvm::PC), batch.get(uvm::FLAGS));
         batch.for_each_row(|i| {
             let thrashing = kind.get(i) == Some(THRASHING);
             let first = if thrashing { devices_of_mask(src.get(i)).next() } else { dst.get(i).or(src.get(i)) };
@@ -201,12 +209,13 @@ fn sort_gpu(rows: &mut [GpuActivity]) {
 /// # Errors
 /// A part of a file that cannot be read.
 pub fn api_calls(frames: &Frames, filter: &Filter) -> Result<Vec<ApiCall>> {
-    let columns = ["start_ns", "duration_ns", "tid", "correlation", "name_id", "domain", "result"];
+    let columns: [&dyn AnyColumn; 7] =
+        [api::START_NS, api::DURATION_NS, api::TID, api::CORRELATION, api::NAME_ID, api::DOMAIN, api::RESULT];
     let mut all = collect(frames, &tables::API, &columns, filter, |batch, out| {
         let times = times(batch);
         let (tid, name, domain, result) =
-            (batch.u32("tid"), batch.u32("name_id"), batch.u32("domain"), batch.u32("result"));
-        let correlation = batch.u64("correlation");
+            (batch.get(any::TID), batch.get(any::NAME_ID), batch.get(api::DOMAIN), batch.get(any::RESULT));
+        let correlation = batch.get(any::CORRELATION);
         batch.for_each_row(|i| {
             let (start_ns, duration_ns) = times(i);
             out.push(ApiCall {
@@ -232,24 +241,28 @@ pub fn api_calls(frames: &Frames, filter: &Filter) -> Result<Vec<ApiCall>> {
 /// # Errors
 /// A part of a file that cannot be read.
 pub fn openacc_regions(frames: &Frames, filter: &Filter) -> Result<Vec<OpenaccRegion>> {
-    let columns = [
-        "start_ns",
-        "duration_ns",
-        "kind",
-        "tid",
-        "line",
-        "file_id",
-        "variable_id",
-        "bytes",
-        "device",
-        "context",
-        "stream",
+    let columns: [&dyn AnyColumn; 11] = [
+        openacc::START_NS,
+        openacc::DURATION_NS,
+        openacc::KIND,
+        openacc::TID,
+        openacc::LINE,
+        openacc::FILE_ID,
+        openacc::VARIABLE_ID,
+        openacc::BYTES,
+        openacc::DEVICE,
+        openacc::CONTEXT,
+        openacc::STREAM,
     ];
     let mut all = collect(frames, &tables::OPENACC, &columns, filter, |batch, out| {
-        let (times, line, bytes) = (times(batch), batch.i64("line"), batch.i64("bytes"));
-        let (kind, tid, file, variable) =
-            (batch.u32("kind"), batch.u32("tid"), batch.u32("file_id"), batch.u32("variable_id"));
-        let (device, context, stream) = (batch.u32("device"), batch.u32("context"), batch.u32("stream"));
+        let (times, line, bytes) = (times(batch), batch.get(openacc::LINE), batch.get(any::BYTES));
+        let (kind, tid, file, variable) = (
+            batch.get(any::KIND),
+            batch.get(any::TID),
+            batch.get(openacc::FILE_ID),
+            batch.get(openacc::VARIABLE_ID),
+        );
+        let (device, context, stream) = (batch.get(any::DEVICE), batch.get(any::CONTEXT), batch.get(any::STREAM));
         batch.for_each_row(|i| {
             let (start_ns, duration_ns) = times(i);
             out.push(OpenaccRegion {

@@ -6,6 +6,7 @@ use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
 use std::cmp::Reverse;
 use trace_format::tables;
+use trace_format::tables::column::range;
 use trace_format::vocabulary::range_style::MARK;
 
 /// What happened at the moment.
@@ -38,16 +39,17 @@ pub struct Marker {
 /// # Errors
 /// A part of a file that cannot be read.
 pub fn markers(frames: &Frames, filter: &Filter) -> Result<Vec<Marker>> {
-    let columns = ["start_ns", "end_ns", "style", "range_id", "domain_id", "name_id"];
     let closed_later = closed_later(frames, filter)?;
     let mut all: Vec<(Marker, i64)> = frames.fold(
         &tables::RANGE,
-        &columns,
+        &[range::START_NS, range::END_NS, range::STYLE, range::RANGE_ID, range::DOMAIN_ID, range::NAME_ID],
         filter,
         Vec::new,
         |found, batch| {
-            let (start, end, style) = (batch.i64("start_ns"), batch.i64("end_ns"), batch.u32("style"));
-            let (domain, name, id) = (batch.u32("domain_id"), batch.u32("name_id"), batch.u64("range_id"));
+            let (start, end, style) =
+                (batch.get(range::START_NS), batch.get(range::END_NS), batch.get(range::STYLE));
+            let (domain, name, id) =
+                (batch.get(range::DOMAIN_ID), batch.get(range::NAME_ID), batch.get(range::RANGE_ID));
             batch.for_each_row(|i| {
                 let (Some(start), Some(style @ 0..=MARK)) = (start.get(i), style.get(i)) else { return };
                 let superseded = || closed_later.contains(&(batch.process, id.get(i).unwrap_or(0)));

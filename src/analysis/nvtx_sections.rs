@@ -14,6 +14,7 @@ use crate::trace::sink::valid_duration;
 use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;
 use trace_format::tables;
+use trace_format::tables::column::range;
 use trace_format::vocabulary::range_style;
 
 /// All ranges of one name in one domain on one thread.
@@ -72,17 +73,24 @@ pub fn sections(labels: &Labels, filter: &Filter, most: usize) -> Result<Section
     if frames.rows(&tables::RANGE) == 0 {
         return Ok(Sections::default());
     }
-    let columns = ["start_ns", "end_ns", "style", "range_id", "domain_id", "name_id", "tid"];
     let closed_later = closed_later(frames, filter)?;
     let (ranges, unclosed): (BTreeMap<Key, Ranges>, u64) = frames.fold(
         &tables::RANGE,
-        &columns,
+        &[
+            range::START_NS,
+            range::END_NS,
+            range::STYLE,
+            range::RANGE_ID,
+            range::DOMAIN_ID,
+            range::NAME_ID,
+            range::TID,
+        ],
         filter,
         Default::default,
         |(found, unclosed): &mut (BTreeMap<Key, Ranges>, u64), batch| {
-            let (start, end) = (batch.i64("start_ns"), batch.i64("end_ns"));
-            let (style, domain) = (batch.u32("style"), batch.u32("domain_id"));
-            let (name, tid, id) = (batch.u32("name_id"), batch.u32("tid"), batch.u64("range_id"));
+            let (start, end) = (batch.get(range::START_NS), batch.get(range::END_NS));
+            let (style, domain) = (batch.get(range::STYLE), batch.get(range::DOMAIN_ID));
+            let (name, tid, id) = (batch.get(range::NAME_ID), batch.get(range::TID), batch.get(range::RANGE_ID));
             batch.for_each_row(|i| {
                 let (Some(from), Some(style @ (0 | 1))) = (start.get(i), style.get(i)) else { return };
                 let closed = end.get(i).and_then(|to| Some((to, valid_duration(from, to)?)));

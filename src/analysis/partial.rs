@@ -7,6 +7,7 @@ use crate::trace::select::Filter;
 use crate::trace::sink::{Need, Note};
 use trace_format::schema::TableSpec;
 use trace_format::tables;
+use trace_format::tables::column::{any, loss};
 use trace_format::vocabulary::loss_cause;
 
 /// Records without valid times in the tables that `need` wants; recorded losses; processes without kernels among
@@ -51,7 +52,7 @@ fn rows_without_times(frames: &Frames, table: &'static TableSpec, filter: &Filte
         return Ok(0);
     }
     if filter.rows_without_times(table).is_none() {
-        frames.fold(table, &["duration_ns"], filter, || (), |_, _| {}, |_, _| {})?;
+        frames.fold(table, &[any::DURATION_NS], filter, || (), |_, _| {}, |_, _| {})?;
     }
     Ok(filter.rows_without_times(table).unwrap_or(0))
 }
@@ -78,11 +79,11 @@ fn cause_text(cause: u32) -> &'static str {
 pub fn losses(frames: &Frames) -> Result<Vec<Note>> {
     let mut lost: Vec<(u32, u32, i64)> = frames.fold(
         &tables::LOSS,
-        &["rows", "cause"],
+        &[loss::ROWS, loss::CAUSE],
         &Filter::everything(),
         Vec::new,
         |lost: &mut Vec<(u32, u32, i64)>, batch| {
-            let (rows, cause) = (batch.i64("rows"), batch.u32("cause"));
+            let (rows, cause) = (batch.get(loss::ROWS), batch.get(loss::CAUSE));
             batch.for_each_row(|i| lost.push((batch.process, cause.get(i).unwrap_or(0), rows.get(i).unwrap_or(0))));
         },
         |a, mut b| a.append(&mut b),

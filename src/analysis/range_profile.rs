@@ -8,6 +8,7 @@ use crate::trace::sink::valid_duration;
 use hashbrown::HashMap;
 use std::cmp::Reverse;
 use trace_format::tables;
+use trace_format::tables::column::range;
 
 /// All ranges of one name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,15 +40,15 @@ struct Item {
 /// # Errors
 /// A part of a file that cannot be read.
 pub fn range_profile(frames: &Frames, filter: &Filter) -> Result<Vec<NamedRanges>> {
-    let columns = ["start_ns", "end_ns", "style", "range_id", "name_id", "tid"];
     let mut items = frames.fold(
         &tables::RANGE,
-        &columns,
+        &[range::START_NS, range::END_NS, range::STYLE, range::RANGE_ID, range::NAME_ID, range::TID],
         filter,
         Vec::new,
         |out: &mut Vec<Item>, batch| {
-            let (start, end, id) = (batch.i64("start_ns"), batch.i64("end_ns"), batch.u64("range_id"));
-            let (style, name, tid) = (batch.u32("style"), batch.u32("name_id"), batch.u32("tid"));
+            let (start, end, id) =
+                (batch.get(range::START_NS), batch.get(range::END_NS), batch.get(range::RANGE_ID));
+            let (style, name, tid) = (batch.get(range::STYLE), batch.get(range::NAME_ID), batch.get(range::TID));
             batch.for_each_row(|i| {
                 let (Some(start_ns), Some(end_ns)) = (start.get(i), end.get(i)) else { return };
                 let nests = style.get(i).is_some_and(|style| NESTING.contains(&style));

@@ -7,6 +7,7 @@ use crate::trace::sink::valid_duration;
 use hashbrown::{HashMap, HashSet};
 use std::cmp::Reverse;
 use trace_format::tables;
+use trace_format::tables::column::range;
 use trace_format::vocabulary::range_style::{ANNOTATION, OPERATOR, PUSH_POP, START_END};
 
 /// One range. Its style is push/pop, start/end, or one of PyTorch's operators and annotations, which nest on their
@@ -57,16 +58,28 @@ impl Range {
 /// # Errors
 /// A part of a file that cannot be read.
 pub fn ranges(frames: &Frames, filter: &Filter) -> Result<Vec<Range>> {
-    let columns = ["start_ns", "end_ns", "style", "range_id", "domain_id", "name_id", "tid"];
     let mut all = frames.fold(
         &tables::RANGE,
-        &columns,
+        &[
+            range::START_NS,
+            range::END_NS,
+            range::STYLE,
+            range::RANGE_ID,
+            range::DOMAIN_ID,
+            range::NAME_ID,
+            range::TID,
+        ],
         filter,
         Vec::new,
         |out: &mut Vec<Range>, batch| {
-            let (start, end, id) = (batch.i64("start_ns"), batch.i64("end_ns"), batch.u64("range_id"));
-            let (style, domain, name, tid) =
-                (batch.u32("style"), batch.u32("domain_id"), batch.u32("name_id"), batch.u32("tid"));
+            let (start, end, id) =
+                (batch.get(range::START_NS), batch.get(range::END_NS), batch.get(range::RANGE_ID));
+            let (style, domain, name, tid) = (
+                batch.get(range::STYLE),
+                batch.get(range::DOMAIN_ID),
+                batch.get(range::NAME_ID),
+                batch.get(range::TID),
+            );
             batch.for_each_row(|i| {
                 let style = style.get(i).unwrap_or(0);
                 let Some(start_ns) =
@@ -111,11 +124,11 @@ pub fn closed_later(frames: &Frames, filter: &Filter) -> Result<HashSet<(u32, u6
     let ids = |is_open: bool, wanted: Option<&HashSet<(u32, u64)>>| {
         frames.fold(
             &tables::RANGE,
-            &["end_ns", "range_id"],
+            &[range::END_NS, range::RANGE_ID],
             filter,
             HashSet::new,
             |found: &mut HashSet<(u32, u64)>, batch| {
-                let (end, id) = (batch.i64("end_ns"), batch.u64("range_id"));
+                let (end, id) = (batch.get(range::END_NS), batch.get(range::RANGE_ID));
                 batch.for_each_row(|i| {
                     let key = (batch.process, id.get(i).unwrap_or(0));
                     let matches = key.1 != 0 && end.get(i).is_none() == is_open;

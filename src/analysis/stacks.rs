@@ -17,8 +17,9 @@ use hashbrown::HashMap;
 use sites::Sites;
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use trace_format::schema::TableSpec;
+use trace_format::schema::{AnyColumn, TableSpec, TypedColumn};
 use trace_format::tables;
+use trace_format::tables::column::{any, kernel, memcpy};
 
 mod host;
 mod sites;
@@ -160,9 +161,11 @@ impl Stacks {
         node: impl Fn(&mut Tree, P) -> u32,
     ) -> Result<Stacks> {
         let mut sums: Vec<((P, Frame), Weight)> = Vec::new();
-        for (table, kind) in
-            [(&tables::KERNEL, Some("shape_id")), (&tables::MEMCPY, Some("kind")), (&tables::MEMSET, None)]
-        {
+        for (table, kind) in [
+            (&tables::KERNEL, Some(kernel::SHAPE_ID)),
+            (&tables::MEMCPY, Some(memcpy::KIND)),
+            (&tables::MEMSET, None),
+        ] {
             sums.extend(work_sums(labels, filter, table, kind, &place)?);
         }
         sums.sort_unstable_by_key(|(key, _)| *key);
@@ -234,7 +237,7 @@ fn work_sums<P: Copy + Eq + std::hash::Hash + Send>(
     labels: &Labels,
     filter: &Filter,
     table: &'static TableSpec,
-    kind: Option<&'static str>,
+    kind: Option<&'static TypedColumn<u32>>,
     place: &(impl Fn(&Work) -> P + Sync),
 ) -> Result<HashMap<(P, Frame), Weight>> {
     let first_of_name = labels.shapes_by_name();
@@ -245,17 +248,19 @@ fn work_sums<P: Copy + Eq + std::hash::Hash + Send>(
         _ if table == &tables::MEMCPY => Frame::Copy(kind),
         _ => Frame::Fill,
     };
-    let mut columns = vec!["duration_ns", "device", "context", "stream", "correlation"];
-    columns.extend(kind);
+    let mut columns: Vec<&dyn AnyColumn> =
+        vec![any::DURATION_NS, any::DEVICE, any::CONTEXT, any::STREAM, any::CORRELATION];
+    columns.extend(kind.map(|kind| kind as &dyn AnyColumn));
     labels.frames().fold(
         table,
         &columns,
         filter,
         HashMap::new,
         |sums: &mut HashMap<(P, Frame), Weight>, batch| {
-            let (duration, correlation) = (batch.i64("duration_ns"), batch.u64("correlation"));
-            let (device, context, stream) = (batch.u32("device"), batch.u32("context"), batch.u32("stream"));
-            let kinds = batch.u32(kind.unwrap_or_default());
+            let (duration, correlation) = (batch.get(any::DURATION_NS), batch.get(any::CORRELATION));
+            let (device, context, stream) =
+                (batch.get(any::DEVICE), batch.get(any::CONTEXT), batch.get(any::STREAM));
+            let kinds = kind.map(|column| batch.get(column));
             batch.for_each_row(|i| {
                 let Some(Ok(ns)) = duration.get(i).map(u128::try_from) else { return };
                 let work = Work {
@@ -265,7 +270,9 @@ fn work_sums<P: Copy + Eq + std::hash::Hash + Send>(
                     stream: stream.get(i).unwrap_or(0),
                     correlation: correlation.get(i).unwrap_or(0),
                 };
-                let weight = sums.entry((place(&work), frame(kinds.get(i).unwrap_or(0)))).or_default();
+                let weight = sums
+                    .entry((place(&work), frame(kinds.and_then(|kinds| kinds.get(i)).unwrap_or(0))))
+                    .or_default();
                 weight.total_ns += ns;
                 weight.count += 1;
             });

@@ -10,6 +10,7 @@ use crate::trace::metrics::{self, name};
 use crate::trace::select::{Filter, Spans};
 use std::collections::BTreeMap;
 use trace_format::tables;
+use trace_format::tables::column::sample;
 
 /// What a series of samples is of.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,12 +76,13 @@ pub fn series(frames: &Frames, filter: &Filter) -> Result<Series> {
     let spans = filter.range_times(frames);
     let found = frames.fold(
         &tables::SAMPLE,
-        &["start_ns", "metric_id", "device", "value", "of_pid"],
+        &[sample::START_NS, sample::METRIC_ID, sample::DEVICE, sample::VALUE, sample::OF_PID],
         filter,
         BTreeMap::new,
         |found: &mut BTreeMap<Key, Vec<Point>>, batch| {
-            let (start, value) = (batch.i64("start_ns"), batch.f64("value"));
-            let (metric, device, pid) = (batch.u32("metric_id"), batch.u32("device"), batch.u32("of_pid"));
+            let (start, value) = (batch.get(sample::START_NS), batch.get(sample::VALUE));
+            let (metric, device, pid) =
+                (batch.get(sample::METRIC_ID), batch.get(sample::DEVICE), batch.get(sample::OF_PID));
             batch.for_each_row(|i| {
                 let (Some(start), Some(value)) = (start.get(i), value.get(i).filter(|v| v.is_finite())) else {
                     return;

@@ -6,8 +6,9 @@ use crate::trace::batch::{Batch, Col};
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
 use hashbrown::HashMap;
-use trace_format::schema::TableSpec;
+use trace_format::schema::{AnyColumn, TableSpec, TypedColumn};
 use trace_format::tables;
+use trace_format::tables::column::{any, kernel};
 
 /// Which parts of a record's place make separate groups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -110,13 +111,13 @@ impl Accumulator {
     fn add_batch(
         &mut self,
         batch: &Batch,
-        key_column: Option<&str>,
+        key_column: Option<&'static TypedColumn<u32>>,
         group_of: impl Fn(u32) -> u32,
         split: Split,
         wanted: Wanted,
     ) {
-        let durations = batch.i64("duration_ns");
-        let keys = key_column.map(|c| batch.u32(c));
+        let durations = batch.get(any::DURATION_NS);
+        let keys = key_column.map(|column| batch.get(column));
         let by_process = split.process || split.device || split.stream;
         let base = Place { process: if by_process { batch.process } else { Place::ANY }, ..Place::ANYWHERE };
         let whole = !split.device && !split.stream && batch.selected.is_none();
@@ -132,7 +133,7 @@ impl Accumulator {
         let at = |wanted: bool, column: &Col<'_, u32>, i: usize| {
             if wanted { column.get(i).unwrap_or(Place::ANY) } else { Place::ANY }
         };
-        let (device, context, stream) = (batch.u32("device"), batch.u32("context"), batch.u32("stream"));
+        let (device, context, stream) = (batch.get(any::DEVICE), batch.get(any::CONTEXT), batch.get(any::STREAM));
         let mut last = None;
         batch.for_each_row(|i| {
             let Some(ns) = durations.get(i) else {
@@ -180,7 +181,7 @@ impl Accumulator {
 pub fn totals(
     frames: &Frames,
     table: &'static TableSpec,
-    key_column: Option<&str>,
+    key_column: Option<&'static TypedColumn<u32>>,
     split: Split,
     wanted: Wanted,
     filter: &Filter,
@@ -198,7 +199,7 @@ pub fn totals(
 pub fn grouped_totals(
     frames: &Frames,
     table: &'static TableSpec,
-    key_column: &str,
+    key_column: &'static TypedColumn<u32>,
     groups: &[u32],
     split: Split,
     wanted: Wanted,
@@ -215,7 +216,7 @@ pub fn grouped_totals(
 pub fn kernel_totals(frames: &Frames, split: Split, wanted: Wanted, filter: &Filter) -> Result<Totals> {
     // Kernels are numbered in a row, their shapes are not.
     let numbers = frames.kernel_numbers();
-    let mut all = grouped_totals(frames, &tables::KERNEL, "shape_id", &numbers, split, wanted, filter)?;
+    let mut all = grouped_totals(frames, &tables::KERNEL, kernel::SHAPE_ID, &numbers, split, wanted, filter)?;
     let mut first = vec![u32::MAX; frames.kernels().len()];
     for (shape, &kernel) in (0..).zip(&numbers) {
         let first = &mut first[kernel as usize];
@@ -231,19 +232,20 @@ pub fn kernel_totals(frames: &Frames, split: Split, wanted: Wanted, filter: &Fil
 fn fold(
     frames: &Frames,
     table: &'static TableSpec,
-    key_column: Option<&str>,
+    key_column: Option<&'static TypedColumn<u32>>,
     group_of: impl Fn(u32) -> u32 + Sync,
     split: Split,
     wanted: Wanted,
     filter: &Filter,
 ) -> Result<Totals> {
-    let mut columns = vec!["duration_ns"];
-    columns.extend(key_column);
+    let mut columns: Vec<&dyn AnyColumn> = vec![any::DURATION_NS];
+    columns.extend(key_column.map(|key| key as &dyn AnyColumn));
     if split.device || split.stream {
-        columns.push("device");
+        columns.push(any::DEVICE);
     }
     if split.stream {
-        columns.extend(["context", "stream"]);
+        columns.push(any::CONTEXT);
+        columns.push(any::STREAM);
     }
     let all = frames.fold(
         table,

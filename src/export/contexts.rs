@@ -5,6 +5,7 @@ use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
 use hashbrown::HashMap;
 use trace_format::tables;
+use trace_format::tables::column::any;
 
 /// Devices by process and context.
 #[derive(Default, Debug)]
@@ -29,11 +30,11 @@ impl ContextDevices {
             }
             let found = frames.fold(
                 table,
-                &["context", "device"],
+                &[any::CONTEXT, any::DEVICE],
                 &Filter::everything(),
                 HashMap::new,
                 |found: &mut HashMap<(u32, u32), u32>, batch| {
-                    let (context, device) = (batch.u32("context"), batch.u32("device"));
+                    let (context, device) = (batch.get(any::CONTEXT), batch.get(any::DEVICE));
                     batch.for_each_row(|i| {
                         if let (Some(context), Some(device)) = (context.get(i), device.get(i)) {
                             add(found, (batch.process, context), device);

@@ -12,6 +12,7 @@ use crate::trace::select::Filter;
 use hashbrown::HashMap;
 use std::collections::BTreeMap;
 use trace_format::tables;
+use trace_format::tables::column::memory;
 
 /// Copies are so many fractions of a byte per ns fast: a slow one is less than one byte per ns.
 const FRACTIONS: i64 = 1 << 20;
@@ -246,13 +247,20 @@ impl Memory {
     pub(super) fn read(frames: &Frames, filter: &Filter) -> Result<Memory> {
         frames.fold(
             &tables::MEMORY,
-            &["start_ns", "operation", "mem_kind", "address", "bytes", "device"],
+            &[
+                memory::START_NS,
+                memory::OPERATION,
+                memory::MEM_KIND,
+                memory::ADDRESS,
+                memory::BYTES,
+                memory::DEVICE,
+            ],
             filter,
             Memory::default,
             |memory, batch| {
-                let (start, bytes) = (batch.i64("start_ns"), batch.i64("bytes"));
-                let (operation, kind) = (batch.u32("operation"), batch.u32("mem_kind"));
-                let (address, device) = (batch.u64("address"), batch.u32("device"));
+                let (start, bytes) = (batch.get(memory::START_NS), batch.get(memory::BYTES));
+                let (operation, kind) = (batch.get(memory::OPERATION), batch.get(memory::MEM_KIND));
+                let (address, device) = (batch.get(memory::ADDRESS), batch.get(memory::DEVICE));
                 batch.for_each_row(|i| {
                     let on_device = kind.get(i).is_some_and(allocated::is_on_device);
                     let release = match operation.get(i) {

@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::trace::select::Filter;
 use trace_format::schema::TableSpec;
 use trace_format::tables;
+use trace_format::tables::column::{any, api, kernel, memcpy, memset, openacc, range, sync, uvm};
 
 /// Longest stretch of time that JavaScript counts in whole nanoseconds: 104 days.
 const LONGEST_NS: u64 = (1 << 53) - 1;
@@ -126,69 +127,69 @@ pub struct Model {
 
 /// Columns of GPU work; a table that lacks one has nothing there.
 const GPU: &[Take] = &[
-    Take::Plain("device"),
-    Take::Plain("context"),
-    Take::Plain("stream"),
-    Take::Plain("correlation"),
-    Take::Plain("shape_id"),
-    Take::Plain("kind"),
-    Take::Plain("src_kind"),
-    Take::Plain("dst_kind"),
-    Take::Plain("mem_kind"),
-    Take::Plain("bytes"),
-    Take::Plain("value"),
-    Take::Plain("src_device"),
-    Take::Plain("dst_device"),
-    Take::Plain("graph_id"),
-    Take::Plain("graph_node_id"),
-    Take::Before("queued_ns"),
-    Take::Before("submitted_ns"),
+    Take::Plain(any::DEVICE),
+    Take::Plain(any::CONTEXT),
+    Take::Plain(any::STREAM),
+    Take::Plain(any::CORRELATION),
+    Take::Plain(kernel::SHAPE_ID),
+    Take::Plain(any::KIND),
+    Take::Plain(memcpy::SRC_KIND),
+    Take::Plain(memcpy::DST_KIND),
+    Take::Plain(memset::MEM_KIND),
+    Take::Plain(any::BYTES),
+    Take::Plain(memset::VALUE),
+    Take::Plain(any::SRC_DEVICE),
+    Take::Plain(any::DST_DEVICE),
+    Take::Plain(any::GRAPH_ID),
+    Take::Plain(any::GRAPH_NODE_ID),
+    Take::Before(kernel::QUEUED_NS),
+    Take::Before(kernel::SUBMITTED_NS),
 ];
 const API: &[Take] = &[
-    Take::Plain("tid"),
-    Take::Plain("domain"),
-    Take::Plain("correlation"),
-    Take::Plain("result"),
-    Take::Plain("name_id"),
+    Take::Plain(any::TID),
+    Take::Plain(api::DOMAIN),
+    Take::Plain(any::CORRELATION),
+    Take::Plain(any::RESULT),
+    Take::Plain(any::NAME_ID),
 ];
 const RANGE: &[Take] = &[
-    Take::Plain("tid"),
-    Take::Plain("style"),
-    Take::Plain("range_id"),
-    Take::Plain("domain_id"),
-    Take::Plain("name_id"),
-    Take::Plain("category"),
-    Take::Plain("color"),
-    Take::Signed("payload_i64"),
-    Take::Plain("payload_f64"),
+    Take::Plain(any::TID),
+    Take::Plain(range::STYLE),
+    Take::Plain(range::RANGE_ID),
+    Take::Plain(range::DOMAIN_ID),
+    Take::Plain(any::NAME_ID),
+    Take::Plain(range::CATEGORY),
+    Take::Plain(range::COLOR),
+    Take::Signed(range::PAYLOAD_I64),
+    Take::Plain(range::PAYLOAD_F64),
 ];
-const OVERHEAD: &[Take] = &[Take::Plain("kind"), Take::Plain("tid"), Take::Plain("correlation")];
+const OVERHEAD: &[Take] = &[Take::Plain(any::KIND), Take::Plain(any::TID), Take::Plain(any::CORRELATION)];
 const SYNC: &[Take] = &[
-    Take::Plain("kind"),
-    Take::Plain("context"),
-    Take::Plain("stream"),
-    Take::Plain("event"),
-    Take::Plain("correlation"),
-    Take::Plain("result"),
+    Take::Plain(any::KIND),
+    Take::Plain(any::CONTEXT),
+    Take::Plain(any::STREAM),
+    Take::Plain(sync::EVENT),
+    Take::Plain(any::CORRELATION),
+    Take::Plain(any::RESULT),
 ];
 const UVM: &[Take] = &[
-    Take::Plain("kind"),
-    Take::Plain("value"),
-    Take::Plain("address"),
-    Take::Plain("src_device"),
-    Take::Plain("dst_device"),
-    Take::Plain("stream"),
+    Take::Plain(any::KIND),
+    Take::Plain(uvm::VALUE),
+    Take::Plain(uvm::ADDRESS),
+    Take::Plain(any::SRC_DEVICE),
+    Take::Plain(any::DST_DEVICE),
+    Take::Plain(any::STREAM),
 ];
 const DIRECTIVE: &[Take] = &[
-    Take::Plain("kind"),
-    Take::Plain("tid"),
-    Take::Plain("variable_id"),
-    Take::Plain("file_id"),
-    Take::Plain("line"),
-    Take::Plain("bytes"),
-    Take::Plain("device"),
-    Take::Plain("context"),
-    Take::Plain("stream"),
+    Take::Plain(any::KIND),
+    Take::Plain(any::TID),
+    Take::Plain(openacc::VARIABLE_ID),
+    Take::Plain(openacc::FILE_ID),
+    Take::Plain(openacc::LINE),
+    Take::Plain(any::BYTES),
+    Take::Plain(any::DEVICE),
+    Take::Plain(any::CONTEXT),
+    Take::Plain(any::STREAM),
 ];
 
 /// Tables of GPU work, by the number that field `table` of their records has.

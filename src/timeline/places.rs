@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::trace::select::Filter;
 use hashbrown::HashMap;
 use trace_format::tables;
+use trace_format::tables::column::{context, stream};
 use trace_format::vocabulary::stream_flag::NULL;
 
 /// A stream of a process: process, context, stream.
@@ -34,12 +35,12 @@ impl<'a> Places<'a> {
         };
         let mut streams = frames.fold(
             &tables::STREAM,
-            &["context", "stream", "flag", "name_id"],
+            &[stream::CONTEXT, stream::STREAM, stream::FLAG, stream::NAME_ID],
             &Filter::everything(),
             HashMap::new,
             |known, batch| {
-                let (context, stream) = (batch.u32("context"), batch.u32("stream"));
-                let (flag, name) = (batch.u32("flag"), batch.u32("name_id"));
+                let (context, stream) = (batch.get(stream::CONTEXT), batch.get(stream::STREAM));
+                let (flag, name) = (batch.get(stream::FLAG), batch.get(stream::NAME_ID));
                 batch.for_each_row(|i| {
                     if let (Some(context), Some(stream)) = (context.get(i), stream.get(i)) {
                         let facts = (name.get(i).unwrap_or(0), flag.get(i).unwrap_or(0));
@@ -51,11 +52,11 @@ impl<'a> Places<'a> {
         )?;
         let defaults: Vec<Stream> = frames.fold(
             &tables::CONTEXT,
-            &["context", "null_stream"],
+            &[context::CONTEXT, context::NULL_STREAM],
             &Filter::everything(),
             Vec::new,
             |found: &mut Vec<Stream>, batch| {
-                let (context, stream) = (batch.u32("context"), batch.u32("null_stream"));
+                let (context, stream) = (batch.get(context::CONTEXT), batch.get(context::NULL_STREAM));
                 batch.for_each_row(|i| {
                     if let (Some(context), Some(stream)) = (context.get(i), stream.get(i)) {
                         found.push((batch.process, context, stream));

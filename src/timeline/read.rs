@@ -8,23 +8,24 @@ use crate::trace::select::Filter;
 use crate::trace::sink::valid_duration;
 use rayon::prelude::*;
 use std::cmp::Ordering;
-use trace_format::schema::{ColumnType, TableSpec};
+use trace_format::schema::{AnyColumn, ColumnType, TableSpec, TypedColumn};
+use trace_format::tables::column::any;
 
 /// How a column of a table is taken over.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) enum Take {
     /// As it is; negative numbers are none.
-    Plain(&'static str),
+    Plain(&'static dyn AnyColumn),
     /// A point in time, as how long before the start it was.
-    Before(&'static str),
+    Before(&'static dyn AnyColumn),
     /// A number that may be negative, zigzag coded.
-    Signed(&'static str),
+    Signed(&'static dyn AnyColumn),
 }
 
 impl Take {
-    pub(super) fn name(self) -> &'static str {
+    fn column(self) -> &'static dyn AnyColumn {
         match self {
-            Take::Plain(name) | Take::Before(name) | Take::Signed(name) => name,
+            Take::Plain(column) | Take::Before(column) | Take::Signed(column) => column,
         }
     }
 }
@@ -38,6 +39,12 @@ pub(super) enum Ends {
     Instant,
     /// `end_ns`; a record without one was not finished.
     End,
+}
+
+impl Ends {
+    fn column(self) -> &'static TypedColumn<i64> {
+        if self == Ends::End { any::END_NS } else { any::DURATION_NS }
+    }
 }
 
 /// Records of one table or of several that share columns.
@@ -65,13 +72,14 @@ enum Numbers<'a> {
 }
 
 impl<'a> Numbers<'a> {
-    fn of(batch: &'a Batch, table: &TableSpec, name: &str) -> Self {
-        let Some(column) = table.column_index(name) else { return Numbers::Absent };
-        match table.columns[column].ty {
-            ColumnType::U32 => Numbers::U32(batch.u32(name)),
-            ColumnType::U64 => Numbers::U64(batch.u64(name)),
-            ColumnType::I64 => Numbers::I64(batch.i64(name)),
-            ColumnType::F64 => Numbers::F64(batch.f64(name)),
+    fn of(batch: &'a Batch, column: &dyn AnyColumn) -> Self {
+        let spec = batch.table.column_index(column.name()).map(|index| &batch.table.columns[index]);
+        let Some(spec) = spec.filter(|_| column.is_of(batch.table)) else { return Numbers::Absent };
+        match spec.ty {
+            ColumnType::U32 => Numbers::U32(batch.get(&TypedColumn::of_any(spec.name))),
+            ColumnType::U64 => Numbers::U64(batch.get(&TypedColumn::of_any(spec.name))),
+            ColumnType::I64 => Numbers::I64(batch.get(&TypedColumn::of_any(spec.name))),
+            ColumnType::F64 => Numbers::F64(batch.get(&TypedColumn::of_any(spec.name))),
             ColumnType::Bool | ColumnType::Bytes => Numbers::Absent,
         }
     }
@@ -98,7 +106,10 @@ impl<'a> Numbers<'a> {
 
 impl Raw {
     fn new(takes: &[Take]) -> Raw {
-        Raw { fields: takes.iter().map(|take| (take.name(), Column::default())).collect(), ..Raw::default() }
+        Raw {
+            fields: takes.iter().map(|take| (take.column().name(), Column::default())).collect(),
+            ..Raw::default()
+        }
     }
 
     /// The rows of `table` that pass, in no order.
@@ -112,15 +123,14 @@ impl Raw {
         takes: &[Take],
         ends: Ends,
     ) -> Result<Raw> {
-        let end = if ends == Ends::End { "end_ns" } else { "duration_ns" };
-        let mut columns = vec!["start_ns", end];
-        columns.extend(takes.iter().map(|take| take.name()).filter(|name| table.column_index(name).is_some()));
+        let mut columns: Vec<&dyn AnyColumn> = vec![any::START_NS, ends.column()];
+        columns.extend(takes.iter().map(|take| take.column()).filter(|column| column.is_of(table)));
         frames.fold(
             table,
             &columns,
             filter,
             || Raw::new(takes),
-            |raw, batch| raw.add(batch, table, takes, ends),
+            |raw, batch| raw.add(batch, takes, ends),
             |raw, other| raw.append(&other),
         )
     }
@@ -140,9 +150,9 @@ impl Raw {
         }
     }
 
-    fn add(&mut self, batch: &Batch, table: &TableSpec, takes: &[Take], ends: Ends) {
-        let start = batch.i64("start_ns");
-        let end = batch.i64(if ends == Ends::End { "end_ns" } else { "duration_ns" });
+    fn add(&mut self, batch: &Batch, takes: &[Take], ends: Ends) {
+        let start = batch.get(any::START_NS);
+        let end = batch.get(ends.column());
         let mut kept = Vec::with_capacity(batch.rows);
         batch.for_each_row(|i| {
             let Some(from) = start.get(i) else {
@@ -170,7 +180,7 @@ impl Raw {
             }
         });
         for ((_, column), take) in self.fields.iter_mut().zip(takes) {
-            let numbers = Numbers::of(batch, table, take.name());
+            let numbers = Numbers::of(batch, take.column());
             for i in kept.iter().map(|&i| i as usize) {
                 column.push(match take {
                     Take::Plain(_) => numbers.get(i),

@@ -1,15 +1,20 @@
 //! One decoded piece of a table, as a Polars frame with typed, null-aware access to its columns.
 
 use polars::prelude::*;
+use polars_arrow::array::PrimitiveArray;
 use polars_arrow::bitmap::Bitmap;
+use polars_arrow::types::NativeType;
+use std::sync::Arc;
 use trace_format::columns::{self, Values};
-use trace_format::schema::{ColumnSpec, ColumnType};
+use trace_format::schema::{AnyColumn, ColumnSpec, ColumnType, TableSpec, TypedColumn};
 
 /// Some rows of one table of one process.
 ///
 /// Columns that are null in every row are absent from `frame`; the accessors return an empty column for them, whose
 /// every row is null.
 pub struct Batch {
+    /// The table the rows belong to.
+    pub table: &'static TableSpec,
     /// Ordinal of the process the rows belong to.
     pub process: u32,
     /// What to add to times to get Unix nanoseconds (or 0 for a trace without an epoch).
@@ -20,7 +25,27 @@ pub struct Batch {
     pub frame: DataFrame,
     /// Which rows are selected; `None`: all.
     pub selected: Option<Vec<u32>>,
+    /// The columns that whoever folds over the rows said that it reads; `None`: all.
+    pub asked: Option<Arc<[&'static str]>>,
 }
+
+/// Cells of fixed size, which a column holds in a slice.
+pub trait Fixed: NativeType {
+    /// The values of `series`, in one piece, if it is of this type.
+    fn array(series: &Series) -> Option<&PrimitiveArray<Self>>;
+}
+
+macro_rules! fixed {
+    ($($ty:ident),+) => {$(
+        impl Fixed for $ty {
+            fn array(series: &Series) -> Option<&PrimitiveArray<$ty>> {
+                series.$ty().ok().and_then(|chunks| chunks.downcast_iter().next())
+            }
+        }
+    )+};
+}
+
+fixed!(u32, u64, i64, f64);
 
 /// A column of fixed-size values of a [`Batch`].
 #[derive(Clone, Copy)]
@@ -49,30 +74,32 @@ impl<'a, T: Copy> Col<'a, T> {
     }
 }
 
-macro_rules! accessor {
-    ($name:ident, $ty:ty, $get:ident) => {
-        #[doc = concat!("The column `name`, whose registry type is ", stringify!($ty), ".")]
-        pub fn $name(&self, name: &str) -> Col<'_, $ty> {
-            let Ok(column) = self.frame.column(name) else { return Col::ABSENT };
-            // A column of one row is a scalar to Polars until it is materialised.
-            let series = column.as_materialized_series();
-            let Some(array) = series.$get().ok().and_then(|ca| ca.downcast_iter().next()) else {
-                return Col::ABSENT;
-            };
-            Col { values: array.values().as_slice(), validity: array.validity().filter(|v| v.unset_bits() > 0) }
-        }
-    };
-}
-
 impl Batch {
-    accessor!(u32, u32, u32);
-    accessor!(u64, u64, u64);
-    accessor!(i64, i64, i64);
-    accessor!(f64, f64, f64);
+    /// A column of the rows' table.
+    pub fn get<T: Fixed>(&self, column: &TypedColumn<T>) -> Col<'_, T> {
+        let Some(column) = self.column(column) else { return Col::ABSENT };
+        // A column of one row is a scalar to Polars until it is materialised.
+        let Some(array) = T::array(column.as_materialized_series()) else { return Col::ABSENT };
+        Col { values: array.values().as_slice(), validity: array.validity().filter(|v| v.unset_bits() > 0) }
+    }
 
-    /// Row `i` of the byte string column `name`; `None` where it is null. For defining tables: it is slow.
-    pub fn bytes(&self, name: &str, i: usize) -> Option<Vec<u8>> {
-        let column = self.frame.column(name).ok()?;
+    /// A column that is not null in every row.
+    fn column(&self, column: &dyn AnyColumn) -> Option<&Column> {
+        // Mistakes of ours, which tests find: to a user they would be nulls.
+        debug_assert!(column.is_of(self.table), "{} is not a column of {}", column.name(), self.table.name);
+        debug_assert!(
+            self.asked.as_ref().is_none_or(|asked| asked.contains(&column.name()))
+                || self.table.column_index(column.name()).is_none(),
+            "{} of {} is read and was not asked for",
+            column.name(),
+            self.table.name
+        );
+        self.frame.column(column.name()).ok()
+    }
+
+    /// Row `i` of a column of byte strings; `None` where it is null. For defining tables: it is slow.
+    pub fn bytes(&self, column: &TypedColumn<Vec<u8>>, i: usize) -> Option<Vec<u8>> {
+        let column = self.column(column)?;
         column.as_materialized_series().binary().ok()?.get(i).map(<[u8]>::to_vec)
     }
 
@@ -85,9 +112,9 @@ impl Batch {
         }
     }
 
-    /// Number of selected rows that are null in column `name`, which holds `i64`.
-    pub fn null_rows(&self, name: &str) -> u64 {
-        let column = self.i64(name);
+    /// Number of selected rows that are null in `column`.
+    pub fn null_rows(&self, column: &TypedColumn<i64>) -> u64 {
+        let column = self.get(column);
         if column.all_valid().is_some() {
             return 0;
         }

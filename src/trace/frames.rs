@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use trace_format::schema::TableSpec;
+use trace_format::tables::column::any;
 use trace_format::tables::{self, DeviceRow};
 
 /// One recorded process.
@@ -156,7 +157,7 @@ impl Frames {
                 let Some(batch) = self.decode(part, &times, &Filter::everything(), &mut Vec::new())? else {
                     continue;
                 };
-                let (start, duration) = (batch.i64("start_ns"), batch.i64("duration_ns"));
+                let (start, duration) = (batch.get(any::START_NS), batch.get(any::DURATION_NS));
                 batch.for_each_row(|i| {
                     if let (Some(from), Some(length)) = (start.get(i), duration.get(i)) {
                         let from = from.saturating_add(batch.offset_ns);

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use trace_format::columns::{Batch as Columns, Column, Values};
 use trace_format::schema::{TableSpec, Unit};
 use trace_format::tables;
+use trace_format::tables::column::range;
 
 /// Rows of one table of one process, with all columns that the registry gives the table, in its order.
 ///
@@ -163,11 +164,11 @@ impl Frames {
         let ids = |open: bool| {
             self.fold(
                 &tables::RANGE,
-                &["range_id", "end_ns"],
+                &[range::RANGE_ID, range::END_NS],
                 &Filter::everything(),
                 HashSet::new,
                 |found: &mut HashSet<(u32, u64)>, batch| {
-                    let (id, end) = (batch.u64("range_id"), batch.i64("end_ns"));
+                    let (id, end) = (batch.get(range::RANGE_ID), batch.get(range::END_NS));
                     batch.for_each_row(|i| {
                         if end.get(i).is_none() == open {
                             found.extend(id.get(i).filter(|&id| id != 0).map(|id| (batch.process, id)));

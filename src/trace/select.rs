@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex};
 use trace_format::schema::TableSpec;
 use trace_format::tables;
+use trace_format::tables::column::{any, api, kernel};
 use trace_format::vocabulary::api_domain::RUNTIME;
 
 /// What the user asked for. The default selects everything.
@@ -162,11 +163,11 @@ impl Filter {
             for table in [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH] {
                 let found = frames.fold(
                     table,
-                    &["correlation"],
+                    &[any::CORRELATION],
                     &filter,
                     HashSet::new,
                     |set: &mut HashSet<Launch>, batch| {
-                        let correlation = batch.u64("correlation");
+                        let correlation = batch.get(any::CORRELATION);
                         batch.for_each_row(|i| {
                             set.extend(correlation.get(i).filter(|&c| c != 0).map(|c| (batch.process, c)));
                         });
@@ -185,11 +186,11 @@ impl Filter {
     fn calls_of_wanted_names(&self, frames: &Frames) -> Result<HashSet<Launch>> {
         frames.fold(
             &tables::API,
-            &["name_id", "correlation"],
+            &[api::NAME_ID, api::CORRELATION],
             &Filter::everything(),
             HashSet::new,
             |set: &mut HashSet<Launch>, batch| {
-                let (name, correlation) = (batch.u32("name_id"), batch.u64("correlation"));
+                let (name, correlation) = (batch.get(api::NAME_ID), batch.get(api::CORRELATION));
                 batch.for_each_row(|i| {
                     if self.wants_call(name.get(i)) {
                         set.extend(correlation.get(i).filter(|&c| c != 0).map(|c| (batch.process, c)));
@@ -214,11 +215,11 @@ impl Filter {
         self.runtime_calls = None;
         let calls = frames.fold(
             &tables::API,
-            &["domain", "correlation"],
+            &[api::DOMAIN, api::CORRELATION],
             &self,
             RuntimeCalls::default,
             |calls, batch| {
-                let (domain, correlation) = (batch.u32("domain"), batch.u64("correlation"));
+                let (domain, correlation) = (batch.get(api::DOMAIN), batch.get(api::CORRELATION));
                 batch.for_each_row(|i| {
                     if let (Some(RUNTIME), Some(id)) = (domain.get(i), correlation.get(i)) {
                         calls.insert(batch.process, id);
@@ -346,12 +347,12 @@ impl Filter {
         let launched = self.launched.as_ref().filter(|_| is_api);
         let called = self.called.as_ref().filter(|_| !is_api && table.column_index("correlation").is_some());
         let by_call = is_api && !self.api.is_empty();
-        let name = batch.u32("name_id");
+        let name = batch.get(api::NAME_ID);
         let in_range = self.in_range.as_ref().filter(|_| table.column_index("correlation").is_some());
         let by_name = !self.shape.is_empty() && is_kernel;
         let by_duration = s.min_duration_ns.is_some();
         let runtime_calls = self.runtime_calls.as_ref().filter(|_| is_api);
-        let domain = batch.u32("domain");
+        let domain = batch.get(api::DOMAIN);
         let restricted = by_duration
             || by_time
             || by_device
@@ -365,10 +366,10 @@ impl Filter {
         if !restricted {
             return;
         }
-        let (start, device, stream) = (batch.i64("start_ns"), batch.u32("device"), batch.u32("stream"));
-        let (shape, correlation) = (batch.u32("shape_id"), batch.u64("correlation"));
-        let tid = batch.u32("tid");
-        let (duration, end) = (batch.i64("duration_ns"), batch.i64("end_ns"));
+        let (start, device, stream) = (batch.get(api::START_NS), batch.get(any::DEVICE), batch.get(any::STREAM));
+        let (shape, correlation) = (batch.get(kernel::SHAPE_ID), batch.get(api::CORRELATION));
+        let tid = batch.get(api::TID);
+        let (duration, end) = (batch.get(api::DURATION_NS), batch.get(any::END_NS));
         let lasts = |i: usize| duration.get(i).or_else(|| Some(end.get(i)?.saturating_sub(start.get(i)?)));
         let keeps = |i: usize| {
             let launch = || correlation.get(i).map(|c| (batch.process, c));
@@ -417,11 +418,11 @@ fn top_kernels(
     let (numbers, kernels) = (frames.kernel_numbers(), frames.kernels());
     let totals = frames.fold(
         &tables::KERNEL,
-        &["shape_id", "duration_ns"],
+        &[kernel::SHAPE_ID, kernel::DURATION_NS],
         filter,
         || vec![0u128; kernels.len()],
         |totals: &mut Vec<u128>, batch| {
-            let (shape, duration) = (batch.u32("shape_id"), batch.i64("duration_ns"));
+            let (shape, duration) = (batch.get(kernel::SHAPE_ID), batch.get(kernel::DURATION_NS));
             batch.for_each_row(|i| {
                 if let (Some(id), Some(ns)) = (shape.get(i), duration.get(i))
                     && let Some(&kernel) = numbers.get(id as usize)

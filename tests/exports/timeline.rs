@@ -14,6 +14,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 use trace_format::tables;
+use trace_format::tables::column::any;
 
 /// The page of a trace, taken apart, after everything it promises was checked.
 fn page_of(arguments: &[&str]) -> (String, Page) {
@@ -414,10 +415,10 @@ fn drawable(path: &Path) -> BTreeMap<&'static str, u64> {
         let count = frames
             .fold(
                 table,
-                &["duration_ns"],
+                &[any::DURATION_NS],
                 &Filter::everything(),
                 || 0,
-                |count, batch| *count += batch.rows as u64 - batch.null_rows("duration_ns"),
+                |count, batch| *count += batch.rows as u64 - batch.null_rows(any::DURATION_NS),
                 |a, b| *a += b,
             )
             .unwrap();

@@ -15,6 +15,7 @@ use gpuprof::trace::sink::Need;
 use std::collections::BTreeMap;
 use std::path::Path;
 use trace_format::read::TraceReader;
+use trace_format::tables::column::kernel;
 use trace_format::tables::{KERNEL, KernelRow, SHAPE, STRING, ShapeRow};
 
 const LAUNCHES: u64 = 160;
@@ -171,11 +172,11 @@ fn every_launch_has_its_own_shape_whatever_the_ids_in_the_files() {
     let found = frames
         .fold(
             &KERNEL,
-            &["shape_id", "start_ns"],
+            &[kernel::SHAPE_ID, kernel::START_NS],
             &Filter::everything(),
             BTreeMap::new,
             |found: &mut BTreeMap<(u32, i64), u32>, batch| {
-                let (shape, start) = (batch.u32("shape_id"), batch.i64("start_ns"));
+                let (shape, start) = (batch.get(kernel::SHAPE_ID), batch.get(kernel::START_NS));
                 batch.for_each_row(|i| {
                     found.insert((batch.process, start.get(i).expect("a start")), shape.get(i).expect("a shape"));
                 });

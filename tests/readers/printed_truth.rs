@@ -113,15 +113,16 @@ fn unified_memory_rows_are_records_of_their_own() {
 /// Number and time of the unified memory records of one kind.
 fn unified(path: &Path, wanted: u32) -> (i64, i64) {
     use gpuprof::trace::{frames::Frames, select::Filter, sink::Need};
+    use trace_format::tables::column::uvm;
     let frames = Frames::open(&[path.to_owned()], &Need::all()).expect("opens");
     frames
         .fold(
             &trace_format::tables::UVM,
-            &["kind", "duration_ns"],
+            &[uvm::KIND, uvm::DURATION_NS],
             &Filter::everything(),
             || (0, 0),
             |sums: &mut (i64, i64), batch| {
-                let (kind, duration) = (batch.u32("kind"), batch.i64("duration_ns"));
+                let (kind, duration) = (batch.get(uvm::KIND), batch.get(uvm::DURATION_NS));
                 batch.for_each_row(|i| {
                     if kind.get(i) == Some(wanted) {
                         sums.0 += 1;
@@ -468,15 +469,17 @@ fn expected_ranges(ranges: &Value) -> Sums {
 /// Names and durations of all ranges that have an end.
 fn all_ranges(path: &Path) -> Vec<(String, i64)> {
     use gpuprof::trace::{frames::Frames, select::Filter, sink::Need};
+    use trace_format::tables::column::range;
     let frames = Frames::open(&[path.to_owned()], &Need::all()).expect("opens");
     frames
         .fold(
             &trace_format::tables::RANGE,
-            &["start_ns", "end_ns", "name_id"],
+            &[range::START_NS, range::END_NS, range::NAME_ID],
             &Filter::everything(),
             Vec::new,
             |out: &mut Vec<(String, i64)>, batch| {
-                let (start, end, name) = (batch.i64("start_ns"), batch.i64("end_ns"), batch.u32("name_id"));
+                let (start, end, name) =
+                    (batch.get(range::START_NS), batch.get(range::END_NS), batch.get(range::NAME_ID));
                 batch.for_each_row(|i| {
                     if let (Some(start), Some(end)) = (start.get(i), end.get(i)) {
                         out.push((frames.names.text(name.get(i).unwrap_or(0)).into_owned(), end - start));

@@ -12,7 +12,7 @@ use gpuprof::trace::sink::{Detail, Need};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use trace_format::schema::TableSpec;
+use trace_format::schema::{AnyColumn, TableSpec, TypedColumn};
 use trace_format::tables;
 
 /// Files of the manifest whose truth has another form, by what their names begin and end with: `printed_truth.rs` has
@@ -122,7 +122,9 @@ impl Found {
     }
 
     fn read(&mut self, frames: &Frames, table: &'static TableSpec) {
-        let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
+        let columns: Vec<TypedColumn<()>> =
+            table.columns.iter().map(|column| TypedColumn::of(table, column.name)).collect();
+        let columns: Vec<&dyn AnyColumn> = columns.iter().map(|column| column as &dyn AnyColumn).collect();
         // One row at a time, so that nothing of our own sums takes part.
         let rows = frames
             .fold(
@@ -206,8 +208,8 @@ struct Row {
 
 impl Row {
     fn of(batch: &Batch, table: &TableSpec, i: usize) -> Row {
-        let u32 = |name: &str| batch.u32(name).get(i).unwrap_or(0);
-        let i64 = |name: &str| batch.i64(name).get(i);
+        let u32 = |name| batch.get(&TypedColumn::<u32>::of_any(name)).get(i).unwrap_or(0);
+        let i64 = |name| batch.get(&TypedColumn::<i64>::of_any(name)).get(i);
         let start = i64("start_ns").expect("a start");
         Row {
             start,

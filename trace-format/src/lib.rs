@@ -21,3 +21,6 @@ pub mod schema;
 pub mod tables;
 pub mod vocabulary;
 pub mod write;
+
+#[doc(hidden)]
+pub use pastey;

@@ -4,6 +4,8 @@
 //! the three cannot disagree. Numbers are never reused; a column's type and unit never change, a new meaning is a
 //! new column at the end.
 
+use std::marker::PhantomData;
+
 use crate::columns::Batch;
 use crate::vocabulary::Vocabulary;
 
@@ -173,7 +175,50 @@ pub trait RowBuilder: Default {
     fn take(&mut self) -> Batch;
 }
 
-/// Declares one table: its static spec, its row struct and its builder, from one list of columns.
+/// A column of a table, with the type of its cells: `column::kernel::START_NS`.
+///
+/// Readers name columns by these and not by strings, so that a name that does not exist, or a wrong type, does not
+/// compile.
+#[derive(Debug)]
+pub struct TypedColumn<T> {
+    name: &'static str,
+    /// None: of whichever table has a column of this name.
+    table: Option<&'static TableSpec>,
+    cells: PhantomData<fn() -> T>,
+}
+
+impl<T> TypedColumn<T> {
+    /// Column `name` of `table`: what [`table!`](crate::table) declares.
+    pub const fn of(table: &'static TableSpec, name: &'static str) -> TypedColumn<T> {
+        TypedColumn { name, table: Some(table), cells: PhantomData }
+    }
+
+    /// The column called `name` in whichever table has one.
+    pub const fn of_any(name: &'static str) -> TypedColumn<T> {
+        TypedColumn { name, table: None, cells: PhantomData }
+    }
+}
+
+/// A column of a table, whatever the type of its cells.
+pub trait AnyColumn: Sync {
+    /// Its name, the same in the file, in SQL and in CSV headers.
+    fn name(&self) -> &'static str;
+    /// Whether `table` may be asked for it. One of whichever table has it may be asked of all; where there is none, every
+    /// row is null.
+    fn is_of(&self, table: &TableSpec) -> bool;
+}
+
+impl<T> AnyColumn for TypedColumn<T> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn is_of(&self, table: &TableSpec) -> bool {
+        self.table.is_none_or(|own| own == table)
+    }
+}
+
+/// Declares one table: its static spec, its typed columns, its row struct and its builder, from one list of columns.
 #[macro_export]
 macro_rules! table {
     (
@@ -200,6 +245,18 @@ macro_rules! table {
             )+],
             doc: concat!($($doc, "\n"),+),
         };
+
+        #[doc = concat!("The columns of `", $name, "`, with the type of their cells.")]
+        pub mod columns {
+            $crate::pastey::paste! {
+                $(
+                    $(#[doc = $col_doc])+
+                    pub const [<$col:upper>]: &$crate::schema::TypedColumn<
+                        <$ty as $crate::columns::Cell>::Value,
+                    > = &$crate::schema::TypedColumn::of(&super::$spec, stringify!($col));
+                )+
+            }
+        }
 
         $(#[doc = $doc])+
         #[derive(Clone, Debug, Default, PartialEq)]

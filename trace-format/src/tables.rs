@@ -7,6 +7,12 @@ macro_rules! registry {
         $(pub mod $module;)+
         $(pub use $module::{$row, $spec};)+
 
+        /// The columns of every table, typed: `column::kernel::START_NS`.
+        pub mod column {
+            pub mod any;
+            $(pub use super::$module::columns as $module;)+
+        }
+
         /// Every table, by number.
         pub static ALL: &[&TableSpec] = &[&PROCESS, $(&$spec,)+ &INDEX, &CLOSED];
     };

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::trace::select::Filter;
 use hashbrown::HashMap;
 use trace_format::tables;
+use trace_format::tables::column::{event, sync};
 use trace_format::vocabulary::sync_kind::{EVENT, STREAM, STREAM_WAIT_EVENT};
 
 /// A call of the program's, of the runtime or the driver. Calls inside other calls are not among them.
@@ -327,12 +328,13 @@ fn awaited_event(events: &Events, event: u32, at_ns: i64, launched: &Launched) -
 fn syncs(labels: &Labels, filter: &Filter) -> Result<HashMap<u64, Sync>> {
     labels.frames().fold(
         &tables::SYNC,
-        &["kind", "context", "stream", "event", "correlation"],
+        &[sync::KIND, sync::CONTEXT, sync::STREAM, sync::EVENT, sync::CORRELATION],
         filter,
         HashMap::new,
         |found: &mut HashMap<u64, Sync>, batch| {
-            let [kind, context, stream, event] = ["kind", "context", "stream", "event"].map(|name| batch.u32(name));
-            let correlation = batch.u64("correlation");
+            let [kind, context, stream, event] =
+                [sync::KIND, sync::CONTEXT, sync::STREAM, sync::EVENT].map(|column| batch.get(column));
+            let correlation = batch.get(sync::CORRELATION);
             batch.for_each_row(|i| {
                 let Some(id) = correlation.get(i).filter(|&id| id != 0) else { return };
                 let (kind, context) = (kind.get(i).unwrap_or(0), context.get(i).unwrap_or(0));
@@ -351,12 +353,13 @@ fn recorded_events(
 ) -> Result<Events> {
     let rows = labels.frames().fold(
         &tables::EVENT,
-        &["event", "context", "stream", "correlation"],
+        &[event::EVENT, event::CONTEXT, event::STREAM, event::CORRELATION],
         filter,
         Vec::new,
         |rows: &mut Vec<(u32, u32, Option<u32>, u64)>, batch| {
-            let [event, context, stream] = ["event", "context", "stream"].map(|name| batch.u32(name));
-            let correlation = batch.u64("correlation");
+            let [event, context, stream] =
+                [event::EVENT, event::CONTEXT, event::STREAM].map(|column| batch.get(column));
+            let correlation = batch.get(event::CORRELATION);
             batch.for_each_row(|i| {
                 if let (Some(event), Some(id)) = (event.get(i), correlation.get(i)) {
                     rows.push((event, context.get(i).unwrap_or(0), stream.get(i), id));

@@ -9,6 +9,7 @@ use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
 use hashbrown::HashMap;
 use trace_format::tables;
+use trace_format::tables::column::launch_stack;
 
 impl Stacks {
     /// Stacks of process, thread and functions, for the CPU samples that `filter` selects. A weight's count is that of
@@ -78,11 +79,11 @@ fn process_of(frames: &Frames, launcher: u32, pid: u32) -> Frame {
 fn launches(frames: &Frames) -> Result<Sites> {
     let rows = frames.fold(
         &tables::LAUNCH_STACK,
-        &["correlation", "stack_id"],
+        &[launch_stack::CORRELATION, launch_stack::STACK_ID],
         &Filter::everything(),
         Vec::new,
         |rows: &mut Vec<(u32, u64, u32)>, batch| {
-            let (correlation, stack) = (batch.u64("correlation"), batch.u32("stack_id"));
+            let (correlation, stack) = (batch.get(launch_stack::CORRELATION), batch.get(launch_stack::STACK_ID));
             batch.for_each_row(|i| {
                 if let (Some(correlation), Some(stack)) = (correlation.get(i), stack.get(i)) {
                     rows.push((batch.process, correlation, stack));

@@ -11,6 +11,7 @@ use crate::trace::select::Filter;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use trace_format::tables;
+use trace_format::tables::column::sample;
 
 /// Whether clocks, temperature, power and fans come from CUPTI itself, as nvprof's did: where no launcher stands beside the
 /// processes.
@@ -56,11 +57,12 @@ pub fn system_samples(frames: &Frames, filter: &Filter) -> Result<Vec<DeviceSamp
     }
     let found = frames.fold(
         &tables::SAMPLE,
-        &["metric_id", "device", "value"],
+        &[sample::METRIC_ID, sample::DEVICE, sample::VALUE],
         filter,
         ByDevice::new,
         |found: &mut ByDevice, batch| {
-            let (metric, device, value) = (batch.u32("metric_id"), batch.u32("device"), batch.f64("value"));
+            let (metric, device, value) =
+                (batch.get(sample::METRIC_ID), batch.get(sample::DEVICE), batch.get(sample::VALUE));
             batch.for_each_row(|i| {
                 let measure = metric.get(i).and_then(|id| measures.iter().find(|(known, _)| *known == id));
                 if let (Some((_, measure)), Some(device), Some(value)) = (measure, device.get(i), value.get(i)) {

@@ -9,6 +9,7 @@ use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
 use hashbrown::HashMap;
 use trace_format::tables;
+use trace_format::tables::column::any;
 
 /// A set of correlation ids of several processes.
 #[derive(Default, Debug)]
@@ -66,11 +67,11 @@ impl Links {
         let ids = |table| {
             frames.fold(
                 table,
-                &["correlation"],
+                &[any::CORRELATION],
                 filter,
                 Ids::default,
                 |ids: &mut Ids, batch| {
-                    let correlation = batch.u64("correlation");
+                    let correlation = batch.get(any::CORRELATION);
                     batch.for_each_row(|i| {
                         ids.insert(batch.process, correlation.get(i).unwrap_or(0));
                     });

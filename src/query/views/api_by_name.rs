@@ -11,6 +11,7 @@ use hashbrown::HashMap;
 use polars::prelude::{Column, DataFrame};
 use trace_format::schema::TableSpec;
 use trace_format::tables;
+use trace_format::tables::column::api;
 use trace_format::vocabulary::api_domain;
 
 /// The view.
@@ -41,12 +42,12 @@ impl Source for ApiByName {
         let labels = Labels::new(&trace.frames, Demangling::On);
         let by_id = trace.frames.fold(
             &tables::API,
-            &["duration_ns", "name_id", "domain", "result"],
+            &[api::DURATION_NS, api::NAME_ID, api::DOMAIN, api::RESULT],
             &Filter::everything(),
             HashMap::new,
             |groups: &mut HashMap<(u32, u32), Group>, batch| {
-                let (duration, name) = (batch.i64("duration_ns"), batch.u32("name_id"));
-                let (domain, result) = (batch.u32("domain"), batch.u32("result"));
+                let (duration, name) = (batch.get(api::DURATION_NS), batch.get(api::NAME_ID));
+                let (domain, result) = (batch.get(api::DOMAIN), batch.get(api::RESULT));
                 batch.for_each_row(|i| {
                     let key = (name.get(i).unwrap_or(0), domain.get(i).unwrap_or(0));
                     let group = groups.entry(key).or_default();

@@ -9,6 +9,7 @@ use hashbrown::HashMap;
 use polars::prelude::{Column, DataFrame};
 use trace_format::schema::TableSpec;
 use trace_format::tables;
+use trace_format::tables::column::memcpy;
 use trace_format::vocabulary::{Vocabulary, memcpy_kind, memory_kind};
 
 /// The view.
@@ -60,12 +61,12 @@ impl Source for CopiesByKind {
     fn read(&self, trace: &Trace, _: &[&str]) -> Result<DataFrame> {
         let groups = trace.frames.fold(
             &tables::MEMCPY,
-            &["duration_ns", "kind", "src_kind", "dst_kind", "bytes"],
+            &[memcpy::DURATION_NS, memcpy::KIND, memcpy::SRC_KIND, memcpy::DST_KIND, memcpy::BYTES],
             &Filter::everything(),
             HashMap::new,
             |groups: &mut HashMap<[u32; 3], Group>, batch| {
-                let (duration, size) = (batch.i64("duration_ns"), batch.i64("bytes"));
-                let kinds = ["kind", "src_kind", "dst_kind"].map(|name| batch.u32(name));
+                let (duration, size) = (batch.get(memcpy::DURATION_NS), batch.get(memcpy::BYTES));
+                let kinds = [memcpy::KIND, memcpy::SRC_KIND, memcpy::DST_KIND].map(|column| batch.get(column));
                 batch.for_each_row(|i| {
                     let Some(ns) = duration.get(i) else { return };
                     let size = size.get(i).unwrap_or(0);

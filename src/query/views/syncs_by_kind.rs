@@ -9,6 +9,7 @@ use crate::trace::select::Filter;
 use polars::prelude::DataFrame;
 use trace_format::schema::TableSpec;
 use trace_format::tables;
+use trace_format::tables::column::sync;
 use trace_format::vocabulary::sync_kind;
 
 /// The view.
@@ -30,7 +31,7 @@ impl Source for SyncsByKind {
     fn read(&self, trace: &Trace, _: &[&str]) -> Result<DataFrame> {
         let (split, wanted) = (Split::default(), Wanted { quantiles: true });
         let all = Filter::everything();
-        let mut groups = totals(&trace.frames, &tables::SYNC, Some("kind"), split, wanted, &all)?.groups;
+        let mut groups = totals(&trace.frames, &tables::SYNC, Some(sync::KIND), split, wanted, &all)?.groups;
         groups.sort_by(|a, b| b.stats.total_ns.cmp(&a.stats.total_ns).then(a.key.cmp(&b.key)));
         let word = |code: u32| sync_kind::VOCABULARY.text(code).into_owned();
         let words: Vec<String> = groups.iter().map(|group| word(group.key)).collect();

@@ -11,6 +11,7 @@ use crate::render::table::{Cell, Table};
 use crate::report::Context;
 use crate::trace::sink::Detail;
 use trace_format::tables;
+use trace_format::tables::column::api;
 
 /// `cuda_api_sum`.
 pub(super) static CUDA_API_SUM: Named = Named {
@@ -37,7 +38,7 @@ pub(super) static CUDA_API_TRACE: Named = Named {
 /// Adds all calls by name, behind `first`.
 pub(super) fn add_calls(lines: &mut Lines, context: &Context, first: &[&str]) -> Result<()> {
     let split = totals::Split::default();
-    let calls = totals::totals(context.frames, &tables::API, Some("name_id"), split, QUANTILES, context.filter)?;
+    let calls = totals::totals(context.frames, &tables::API, Some(api::NAME_ID), split, QUANTILES, context.filter)?;
     for group in calls.groups {
         let mut names: Vec<String> = first.iter().map(|&text| text.to_owned()).collect();
         names.push(context.labels.api(group.key).to_owned());

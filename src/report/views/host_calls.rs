@@ -9,6 +9,7 @@ use crate::report::Context;
 use crate::trace::sink::Detail;
 use hashbrown::HashMap;
 use trace_format::tables;
+use trace_format::tables::column::host_call;
 use trace_format::vocabulary::{host_call_domain, mpi_kind};
 
 /// `osrt_sum`.
@@ -37,12 +38,12 @@ pub(super) static MPI_EVENT_SUM: Named = Named {
 fn by_name(context: &Context, domain: u32) -> Result<HashMap<(Option<u32>, u32), Stats>> {
     context.frames.fold(
         &tables::HOST_CALL,
-        &["duration_ns", "domain", "kind", "name_id"],
+        &[host_call::DURATION_NS, host_call::DOMAIN, host_call::KIND, host_call::NAME_ID],
         context.filter,
         HashMap::new,
         |groups: &mut HashMap<(Option<u32>, u32), Stats>, batch| {
-            let (duration, of) = (batch.i64("duration_ns"), batch.u32("domain"));
-            let (kind, name) = (batch.u32("kind"), batch.u32("name_id"));
+            let (duration, of) = (batch.get(host_call::DURATION_NS), batch.get(host_call::DOMAIN));
+            let (kind, name) = (batch.get(host_call::KIND), batch.get(host_call::NAME_ID));
             batch.for_each_row(|i| {
                 if let (true, Some(ns)) = (of.get(i) == Some(domain), duration.get(i)) {
                     groups.entry((kind.get(i), name.get(i).unwrap_or(0))).or_default().add(ns, QUANTILES);

@@ -11,6 +11,7 @@ use crate::render::table::Table;
 use crate::report::Context;
 use crate::trace::sink::Detail;
 use trace_format::tables;
+use trace_format::tables::column::kernel;
 
 /// `cuda_gpu_kern_sum`.
 pub(super) static CUDA_GPU_KERN_SUM: Named = Named {
@@ -75,7 +76,7 @@ pub(super) fn add_kernels(lines: &mut Lines, context: &Context, category: &str) 
 fn totals_by_name(context: &Context, with_size: bool) -> Result<totals::Totals> {
     let (frames, filter, split) = (context.frames, context.filter, totals::Split::default());
     if with_size {
-        return totals::totals(frames, &tables::KERNEL, Some("shape_id"), split, QUANTILES, filter);
+        return totals::totals(frames, &tables::KERNEL, Some(kernel::SHAPE_ID), split, QUANTILES, filter);
     }
     totals::kernel_totals(frames, split, QUANTILES, filter)
 }

@@ -13,8 +13,9 @@ use crate::render::table::{Cell, Table};
 use crate::report::Context;
 use crate::trace::sink::Detail;
 use hashbrown::HashMap;
-use trace_format::schema::TableSpec;
+use trace_format::schema::{AnyColumn, TableSpec, TypedColumn};
 use trace_format::tables;
+use trace_format::tables::column::{any, uvm};
 
 /// `cuda_gpu_mem_time_sum`.
 pub(super) static CUDA_GPU_MEM_TIME_SUM: Named = Named {
@@ -50,8 +51,8 @@ fn operation(table: &TableSpec, kind: u32) -> Option<&'static str> {
 }
 
 /// The column that tells operations of a table apart.
-fn kind_column(table: &TableSpec) -> Option<&'static str> {
-    table.column_index("kind").map(|_| "kind")
+fn kind_column(table: &TableSpec) -> Option<&'static TypedColumn<u32>> {
+    (table != &tables::MEMSET).then_some(any::KIND)
 }
 
 /// Adds all operations by name, behind `first`.
@@ -80,18 +81,18 @@ fn by_size(view: &Named, context: &Context) -> Result<Table> {
     let mut lines = Lines::default();
     for table in TABLES {
         let is_uvm = *table == &tables::UVM;
-        let size = if is_uvm { "value" } else { "bytes" };
+        let size = if is_uvm { uvm::VALUE } else { any::BYTES };
         let kind = kind_column(table);
-        let mut columns = vec!["duration_ns", size];
-        columns.extend(kind);
+        let mut columns: Vec<&dyn AnyColumn> = vec![any::DURATION_NS, size];
+        columns.extend(kind.map(|kind| kind as &dyn AnyColumn));
         let sizes = context.frames.fold(
             table,
             &columns,
             context.filter,
             HashMap::new,
             |sums: &mut HashMap<u32, Stats>, batch| {
-                let (durations, sizes) = (batch.i64("duration_ns"), batch.i64(size));
-                let kinds = kind.map(|column| batch.u32(column));
+                let (durations, sizes) = (batch.get(any::DURATION_NS), batch.get(size));
+                let kinds = kind.map(|column| batch.get(column));
                 batch.for_each_row(|i| {
                     if is_uvm || durations.get(i).is_some() {
                         let kind = kinds.as_ref().and_then(|k| k.get(i)).unwrap_or(0);

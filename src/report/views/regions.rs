@@ -11,6 +11,7 @@ use crate::render::table::Table;
 use crate::report::Context;
 use crate::trace::sink::Detail;
 use trace_format::tables;
+use trace_format::tables::column::openmp;
 use trace_format::vocabulary::openacc_kind;
 
 /// `openacc_sum`.
@@ -67,7 +68,8 @@ fn openacc(view: &Named, context: &Context) -> Result<Table> {
 fn openmp(view: &Named, context: &Context) -> Result<Table> {
     let mut lines = Lines::default();
     let split = totals::Split::default();
-    let all = totals::totals(context.frames, &tables::OPENMP, Some("kind"), split, QUANTILES, context.filter)?;
+    let all =
+        totals::totals(context.frames, &tables::OPENMP, Some(openmp::KIND), split, QUANTILES, context.filter)?;
     for group in all.groups {
         lines.merge(vec![operation::openmp_name(group.key).to_owned()], group.stats);
     }

@@ -12,6 +12,7 @@ use crate::trace::sink::Detail;
 use hashbrown::HashMap;
 use trace_format::schema::TableSpec;
 use trace_format::tables;
+use trace_format::tables::column::{memcpy, uvm};
 use trace_format::vocabulary::uvm_kind::{BYTES_DTOD, BYTES_DTOH, BYTES_HTOD, CPU_PAGE_FAULTS, GPU_PAGE_FAULTS};
 
 /// `um_sum`.
@@ -98,15 +99,14 @@ fn merge(into: &mut Pages, from: Pages) {
 
 /// Everything that happened, by address; only addresses where something moved between host and device or faulted.
 fn pages(context: &Context) -> Result<Pages> {
-    let columns = ["duration_ns", "kind", "value", "address"];
     let mut all = context.frames.fold(
         &tables::UVM,
-        &columns,
+        &[uvm::DURATION_NS, uvm::KIND, uvm::VALUE, uvm::ADDRESS],
         context.filter,
         Pages::new,
         |pages, batch| {
-            let (duration, value) = (batch.i64("duration_ns"), batch.i64("value"));
-            let (kind, address) = (batch.u32("kind"), batch.u64("address"));
+            let (duration, value) = (batch.get(uvm::DURATION_NS), batch.get(uvm::VALUE));
+            let (kind, address) = (batch.get(uvm::KIND), batch.get(uvm::ADDRESS));
             batch.for_each_row(|i| {
                 let kind = kind.get(i).unwrap_or(0);
                 if matches!(kind, BYTES_HTOD | BYTES_DTOH | CPU_PAGE_FAULTS | GPU_PAGE_FAULTS) {
@@ -119,11 +119,12 @@ fn pages(context: &Context) -> Result<Pages> {
     )?;
     let copies = context.frames.fold(
         &tables::MEMCPY,
-        &["duration_ns", "kind", "bytes"],
+        &[memcpy::DURATION_NS, memcpy::KIND, memcpy::BYTES],
         context.filter,
         Pages::new,
         |pages, batch| {
-            let (duration, bytes, kind) = (batch.i64("duration_ns"), batch.i64("bytes"), batch.u32("kind"));
+            let (duration, bytes, kind) =
+                (batch.get(memcpy::DURATION_NS), batch.get(memcpy::BYTES), batch.get(memcpy::KIND));
             batch.for_each_row(|i| {
                 let migration = MIGRATIONS.iter().find(|(copy, _)| kind.get(i) == Some(*copy));
                 if let Some((_, kind)) = migration.filter(|(_, kind)| *kind != BYTES_DTOD) {
@@ -212,11 +213,11 @@ fn cpu_faults(view: &Named, context: &Context) -> Result<Table> {
     let add = |faults: &mut HashMap<Option<u64>, u64>, pc, count| *faults.entry(pc).or_default() += count;
     let faults = context.frames.fold(
         &tables::UVM,
-        &["kind", "value", "pc"],
+        &[uvm::KIND, uvm::VALUE, uvm::PC],
         context.filter,
         HashMap::new,
         |faults, batch| {
-            let (kind, value, pc) = (batch.u32("kind"), batch.i64("value"), batch.u64("pc"));
+            let (kind, value, pc) = (batch.get(uvm::KIND), batch.get(uvm::VALUE), batch.get(uvm::PC));
             batch.for_each_row(|i| {
                 if kind.get(i) == Some(CPU_PAGE_FAULTS) {
                     add(faults, pc.get(i), value.get(i).unwrap_or(1).max(1) as u64);

@@ -7,7 +7,8 @@ use crate::trace::ordered::Piece;
 use crate::trace::select::Filter;
 use crate::trace::sink::valid_duration;
 use std::collections::BTreeMap;
-use trace_format::schema::{Row as _, TableSpec};
+use trace_format::schema::{AnyColumn, Row as _, TableSpec};
+use trace_format::tables::column::{any, range};
 use trace_format::tables::{self, ApiRow, GraphRow, KernelRow, MemcpyRow, MemsetRow, RangeRow, UvmRow};
 use trace_format::vocabulary::range_style::MARK;
 use trace_format::vocabulary::uvm_kind::{BYTES_DTOD, BYTES_DTOH, BYTES_HTOD};
@@ -178,15 +179,14 @@ pub(super) type Rows = BTreeMap<(u32, Kind), Busy>;
 pub(super) fn window(frames: &Frames, filter: &Filter) -> Result<Option<(i64, i64)>> {
     let mut window: Option<(i64, i64)> = None;
     for table in TABLES {
-        let mut times = vec!["start_ns", "duration_ns", "end_ns"];
-        times.retain(|name| table.column_index(name).is_some());
         let found = frames.fold(
             table,
-            &times,
+            &[any::START_NS, any::DURATION_NS, any::END_NS],
             filter,
             || None,
             |found: &mut Option<(i64, i64)>, batch| {
-                let (start, duration, end) = (batch.i64("start_ns"), batch.i64("duration_ns"), batch.i64("end_ns"));
+                let (start, duration, end) =
+                    (batch.get(any::START_NS), batch.get(any::DURATION_NS), batch.get(any::END_NS));
                 let is_range = *table == &tables::RANGE;
                 batch.for_each_row(|i| {
                     let Some(from) = start.get(i) else { return };
@@ -218,19 +218,20 @@ pub(super) fn window(frames: &Frames, filter: &Filter) -> Result<Option<(i64, i6
 pub(super) fn not_drawn(frames: &Frames, filter: &Filter, columns: &Columns) -> Result<u64> {
     let mut count = 0;
     for table in NOT_DRAWN.iter().copied().chain([&tables::UVM, &tables::RANGE]) {
-        let mut wanted = vec!["start_ns", "duration_ns", "kind", "style"];
-        wanted.retain(|name| table.column_index(name).is_some());
+        let is_range = table == &tables::RANGE;
+        let mut read: Vec<&dyn AnyColumn> = vec![any::START_NS, any::DURATION_NS, any::KIND];
+        read.extend(is_range.then_some(range::STYLE as &dyn AnyColumn));
         count += frames.fold(
             table,
-            &wanted,
+            &read,
             filter,
             || 0,
             |count: &mut u64, batch| {
-                let (start, duration) = (batch.i64("start_ns"), batch.i64("duration_ns"));
-                let (kind, style) = (batch.u32("kind"), batch.u32("style"));
+                let (start, duration) = (batch.get(any::START_NS), batch.get(any::DURATION_NS));
+                let (kind, style) = (batch.get(any::KIND), is_range.then(|| batch.get(range::STYLE)));
                 batch.for_each_row(|i| {
                     let has_row = match table {
-                        table if table == &tables::RANGE => style.get(i) != Some(MARK),
+                        _ if is_range => style.and_then(|style| style.get(i)) != Some(MARK),
                         table if table == &tables::UVM => moves(kind.get(i)) && duration.get(i).is_some(),
                         // Without a duration its times are impossible.
                         _ => duration.get(i).is_none(),

@@ -13,6 +13,7 @@ use crate::trace::sink::{Need, Note, Sink};
 use crate::trace::summaries::FileSummary;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use trace_format::tables::column::{any, device};
 use trace_format::tables::{self, DeviceRow};
 
 impl Frames {
@@ -135,11 +136,13 @@ impl Frames {
                     let native = &self.natives[*file];
                     let decoded = native.decode(*frame, table, &columns, &mut Vec::new(), &|_| Ok(()));
                     let batch = decoded.map(|(frame, rows)| Batch {
+                        table,
                         process: native.process,
                         offset_ns: 0,
                         rows,
                         frame,
                         selected: None,
+                        asked: None,
                     });
                     stored.entry(*file).or_default().extend(batch.iter().flat_map(device_rows));
                 }
@@ -158,9 +161,9 @@ impl Frames {
 }
 
 fn device_rows(batch: &Batch) -> Vec<(u32, DeviceRow)> {
-    let (device, name) = (batch.u32("device"), batch.u32("name_id"));
-    let (major, minor) = (batch.u32("compute_major"), batch.u32("compute_minor"));
-    let (sms, memory) = (batch.i64("multiprocessors"), batch.i64("memory_bytes"));
+    let (device, name) = (batch.get(any::DEVICE), batch.get(any::NAME_ID));
+    let (major, minor) = (batch.get(device::COMPUTE_MAJOR), batch.get(device::COMPUTE_MINOR));
+    let (sms, memory) = (batch.get(device::MULTIPROCESSORS), batch.get(device::MEMORY_BYTES));
     let row = |i: usize| DeviceRow {
         device: device.get(i).unwrap_or(0),
         name_id: name.get(i).unwrap_or(0),
@@ -168,7 +171,7 @@ fn device_rows(batch: &Batch) -> Vec<(u32, DeviceRow)> {
         compute_minor: minor.get(i),
         multiprocessors: sms.get(i),
         memory_bytes: memory.get(i),
-        uuid: batch.bytes("uuid", i),
+        uuid: batch.bytes(device::UUID, i),
         ..Default::default()
     };
     (0..batch.rows).map(|i| (batch.process, row(i))).collect()

@@ -6,10 +6,11 @@ use crate::trace::batch::Batch;
 use crate::trace::select::Filter;
 use polars::prelude::*;
 use rayon::prelude::*;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use trace_format::schema::{ColumnSpec, ColumnType, TableSpec, Unit};
+use std::sync::{Arc, Mutex};
+use trace_format::schema::{AnyColumn, ColumnSpec, ColumnType, TableSpec, Unit};
 use trace_format::tables;
+use trace_format::tables::column::any;
 
 /// Decodes one batch after another; `None` when there are no more for this thread.
 type NextBatch<'n> = dyn FnMut() -> Option<Batch> + 'n;
@@ -19,14 +20,14 @@ impl Frames {
     ///
     /// Each thread starts from `make()`, sees some of the batches in no particular order, and its result is merged
     /// into another's: results must not depend on order. `columns` and whatever the filter needs are decoded,
-    /// nothing else. Memory: one decoded batch per thread.
+    /// nothing else, and `step` may read no other. Memory: one decoded batch per thread.
     ///
     /// # Errors
     /// A part of a file that cannot be read. Damaged frames were noted when the file was opened and are passed over.
     pub fn fold<A: Send>(
         &self,
         table: &'static TableSpec,
-        columns: &[&str],
+        columns: &[&dyn AnyColumn],
         filter: &Filter,
         make: impl Fn() -> A + Sync,
         step: impl Fn(&mut A, &Batch) + Sync,
@@ -53,17 +54,25 @@ impl Frames {
     fn share_out(
         &self,
         table: &'static TableSpec,
-        columns: &[&str],
+        columns: &[&dyn AnyColumn],
         filter: &Filter,
         work: &(dyn Fn(&mut NextBatch) + Sync),
     ) -> Result<()> {
-        let mut wanted: Vec<&str> = columns.to_vec();
+        debug_assert!(
+            columns.iter().all(|column| column.is_of(table)),
+            "a column of another table than {}",
+            table.name
+        );
+        let present = columns.iter().map(|column| column.name()).filter(|name| table.column_index(name).is_some());
+        let asked: Arc<[&'static str]> = present.collect();
+        let mut wanted: Vec<&str> = asked.to_vec();
         wanted.extend(filter.columns(table));
         wanted.sort_unstable();
         wanted.dedup();
         let parts: Vec<&Part> = self.parts.iter().filter(|part| part.table() == table).collect();
         let next = AtomicUsize::new(0);
-        let with_times = wanted.contains(&"duration_ns") && table.column_index("duration_ns").is_some();
+        let duration = any::DURATION_NS.name();
+        let with_times = wanted.contains(&duration) && table.column_index(duration).is_some();
         let without_times = AtomicU64::new(0);
         let failure: Mutex<Option<Error>> = Mutex::new(None);
         let one_thread = || {
@@ -72,10 +81,11 @@ impl Frames {
                 loop {
                     let part = parts.get(next.fetch_add(1, Ordering::Relaxed))?;
                     match self.decode(part, &wanted, filter, &mut buffer) {
-                        Ok(Some(batch)) => {
+                        Ok(Some(mut batch)) => {
                             if with_times {
-                                without_times.fetch_add(batch.null_rows("duration_ns"), Ordering::Relaxed);
+                                without_times.fetch_add(batch.null_rows(any::DURATION_NS), Ordering::Relaxed);
                             }
+                            batch.asked = Some(asked.clone());
                             return Some(batch);
                         }
                         Ok(None) => {}
@@ -118,14 +128,16 @@ impl Frames {
             }
             Part::Kept { process, table, frame } => {
                 let batch = Batch {
+                    table,
                     process: *process,
                     offset_ns: 0,
                     rows: frame.height(),
                     frame: frame.clone(),
                     selected: None,
+                    asked: None,
                 };
-                let (start, duration) = (batch.i64("start_ns"), batch.i64("duration_ns"));
-                let has_duration = table.column_index("duration_ns").is_some();
+                let (start, duration) = (batch.get(any::START_NS), batch.get(any::DURATION_NS));
+                let has_duration = table.column_index(any::DURATION_NS.name()).is_some();
                 let valid = |i: &usize| !has_duration || duration.get(*i).is_some();
                 let first = (0..batch.rows).filter(valid).filter_map(|i| start.get(i)).min();
                 first.map(|start| start.saturating_add(self.offset_ns(*process)))
@@ -166,7 +178,7 @@ impl Frames {
         let (frame, rows) = frame;
         self.rows_decoded.fetch_add(rows as u64, Ordering::Relaxed);
         let offset_ns = self.offset_ns(process);
-        let mut batch = Batch { process, offset_ns, rows, frame, selected: None };
+        let mut batch = Batch { table: part.table(), process, offset_ns, rows, frame, selected: None, asked: None };
         filter.apply(part.table(), &mut batch);
         Ok(Some(batch))
     }

@@ -6,6 +6,7 @@ use crate::trace::frames::Frames;
 use regex::Regex;
 use std::collections::{HashMap, HashSet};
 use trace_format::tables;
+use trace_format::tables::column::{api, range};
 use trace_format::vocabulary::range_style;
 
 /// Where a range was open: process and thread; no thread for ranges that are not bound to one.
@@ -69,13 +70,22 @@ impl InRange {
         let everything = Filter::everything();
         let mut found = frames.fold(
             &tables::RANGE,
-            &["start_ns", "end_ns", "style", "range_id", "domain_id", "name_id", "tid"],
+            &[
+                range::START_NS,
+                range::END_NS,
+                range::STYLE,
+                range::RANGE_ID,
+                range::DOMAIN_ID,
+                range::NAME_ID,
+                range::TID,
+            ],
             &everything,
             Vec::new,
             |found: &mut Vec<(Lane, u64, i64, Option<i64>)>, batch| {
-                let (start, end, id) = (batch.i64("start_ns"), batch.i64("end_ns"), batch.u64("range_id"));
-                let (style, domain) = (batch.u32("style"), batch.u32("domain_id"));
-                let (text, tid) = (batch.u32("name_id"), batch.u32("tid"));
+                let (start, end, id) =
+                    (batch.get(range::START_NS), batch.get(range::END_NS), batch.get(range::RANGE_ID));
+                let (style, domain) = (batch.get(range::STYLE), batch.get(range::DOMAIN_ID));
+                let (text, tid) = (batch.get(range::NAME_ID), batch.get(range::TID));
                 batch.for_each_row(|i| {
                     let range_name = frames.names.text(text.get(i).unwrap_or(0));
                     let is_like = |pattern: &Regex| {
@@ -115,11 +125,12 @@ impl InRange {
         let mut range = InRange { open, launches: HashSet::new() };
         range.launches = frames.fold(
             &tables::API,
-            &["start_ns", "tid", "correlation"],
+            &[api::START_NS, api::TID, api::CORRELATION],
             &everything,
             HashSet::new,
             |set: &mut HashSet<Launch>, batch| {
-                let (start, tid, correlation) = (batch.i64("start_ns"), batch.u32("tid"), batch.u64("correlation"));
+                let (start, tid, correlation) =
+                    (batch.get(api::START_NS), batch.get(api::TID), batch.get(api::CORRELATION));
                 batch.for_each_row(|i| {
                     let (Some(at), Some(c)) = (start.get(i), correlation.get(i).filter(|&c| c != 0)) else {
                         return;

@@ -15,6 +15,8 @@ pub trait ColumnBuilder: Default {
 
 /// A Rust type that can be a column's cell: the six value types, and `Option` of each.
 pub trait Cell: Sized {
+    /// What a cell that is not null holds.
+    type Value;
     /// The builder that collects such cells.
     type Builder: ColumnBuilder<Cell = Self>;
     /// The registry type.
@@ -100,6 +102,7 @@ macro_rules! cell {
             }
         }
         impl Cell for $ty {
+            type Value = $ty;
             type Builder = $plain;
             const TYPE: ColumnType = ColumnType::$variant;
             const NULLABLE: bool = false;
@@ -111,6 +114,7 @@ macro_rules! cell {
             }
         }
         impl Cell for Option<$ty> {
+            type Value = $ty;
             type Builder = $nullable;
             const TYPE: ColumnType = ColumnType::$variant;
             const NULLABLE: bool = true;
@@ -165,6 +169,7 @@ impl ColumnBuilder for OptBytesBuilder {
 }
 
 impl Cell for Vec<u8> {
+    type Value = Vec<u8>;
     type Builder = BytesBuilder;
     const TYPE: ColumnType = ColumnType::Bytes;
     const NULLABLE: bool = false;
@@ -177,6 +182,7 @@ impl Cell for Vec<u8> {
 }
 
 impl Cell for Option<Vec<u8>> {
+    type Value = Vec<u8>;
     type Builder = OptBytesBuilder;
     const TYPE: ColumnType = ColumnType::Bytes;
     const NULLABLE: bool = true;
