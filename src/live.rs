@@ -12,7 +12,7 @@ pub mod watch;
 use serde_json::Value;
 use trace_format::columns::Batch;
 use trace_format::frame::FrameInfo;
-use trace_format::schema::TableSpec;
+use trace_format::schema::{AnyColumn, TableSpec};
 
 /// Who wants to know what is new in a recording.
 pub trait Listener {
@@ -23,7 +23,7 @@ pub trait Listener {
     fn process(&mut self, process: &Value);
     /// A frame of a known table, repetitions left out: the columns that are wanted of it; none: its rows are only
     /// counted.
-    fn frame(&mut self, table: &'static TableSpec, frame: &FrameInfo) -> Option<&'static [&'static str]>;
+    fn frame(&mut self, table: &'static TableSpec, frame: &FrameInfo) -> Option<&'static [&'static dyn AnyColumn]>;
     /// The rows of a frame whose columns were wanted.
     fn rows(&mut self, batch: &Batch);
     /// Rows that cannot be read.

@@ -130,10 +130,11 @@ impl Accumulator {
             }
             return;
         }
-        let at = |wanted: bool, column: &Col<'_, u32>, i: usize| {
-            if wanted { column.get(i).unwrap_or(Place::ANY) } else { Place::ANY }
-        };
-        let (device, context, stream) = (batch.get(any::DEVICE), batch.get(any::CONTEXT), batch.get(any::STREAM));
+        let column = |wanted: bool, column| wanted.then(|| batch.get(column));
+        let at =
+            |column: &Option<Col<'_, u32>>, i: usize| column.and_then(|column| column.get(i)).unwrap_or(Place::ANY);
+        let device = column(split.device || split.stream, any::DEVICE);
+        let (context, stream) = (column(split.stream, any::CONTEXT), column(split.stream, any::STREAM));
         let mut last = None;
         batch.for_each_row(|i| {
             let Some(ns) = durations.get(i) else {
@@ -142,9 +143,9 @@ impl Accumulator {
             };
             let place = Place {
                 process: base.process,
-                device: at(split.device || split.stream, &device, i),
-                context: at(split.stream, &context, i),
-                stream: at(split.stream, &stream, i),
+                device: at(&device, i),
+                context: at(&context, i),
+                stream: at(&stream, i),
             };
             // Neighbouring records mostly share their place, so the map is rarely asked.
             let slots = match last {

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use trace_format::frame::FrameInfo;
 use trace_format::header::FileHeader;
 use trace_format::read::{ReadError, ReadErrorKind, TraceReader};
-use trace_format::schema::{Role, TableSpec};
+use trace_format::schema::{AnyColumn, Role, TableSpec};
 use trace_format::tables;
 
 /// How often a frame whose bytes are not right is looked at again before it counts as damaged: a file system may show
@@ -30,7 +30,7 @@ pub struct Growing {
 
 struct Unreadable {
     frame: FrameInfo,
-    wanted: &'static [&'static str],
+    wanted: &'static [&'static dyn AnyColumn],
     tries: u32,
 }
 
@@ -176,11 +176,12 @@ impl Growing {
     fn read(
         &mut self,
         frame: &FrameInfo,
-        wanted: &'static [&'static str],
+        wanted: &'static [&'static dyn AnyColumn],
         tries: u32,
         listener: &mut dyn Listener,
     ) {
-        match self.reader.read_batch(frame, Some(wanted)) {
+        let names: Vec<&str> = wanted.iter().map(|column| column.name()).collect();
+        match self.reader.read_batch(frame, Some(&names)) {
             Ok(batch) => listener.rows(&batch),
             Err(_) if tries < TRIES && !self.reader.is_closed() => {
                 self.unreadable.push(Unreadable { frame: frame.clone(), wanted, tries });

@@ -5,7 +5,8 @@ use crate::demangle::{self, Demangling};
 use crate::trace::names::readable;
 use hashbrown::HashMap;
 use std::cell::OnceCell;
-use trace_format::columns::{Batch, Column, Values};
+use trace_format::columns::Batch;
+use trace_format::tables::column::{shape, string};
 
 /// Group of kernels whose shape or name is not known (yet).
 pub const UNNAMED: u32 = 0;
@@ -59,11 +60,8 @@ impl Default for Names {
 impl Names {
     /// Takes rows of table `string`.
     pub fn strings(&mut self, batch: &Batch) {
-        let (Some(ids), Some(Column { values: Values::Bytes(bytes), .. })) =
-            (numbers(batch, "id"), batch.column("bytes"))
-        else {
-            return;
-        };
+        let Some(bytes) = batch.bytes(string::BYTES) else { return };
+        let ids = batch.get(string::ID).values();
         for (i, &id) in ids.iter().enumerate() {
             self.strings.insert(id, bytes.get(i).into());
             // Whether it launches something was answered without its name.
@@ -73,7 +71,7 @@ impl Names {
 
     /// Takes rows of table `shape`.
     pub fn shapes(&mut self, batch: &Batch) {
-        let (Some(ids), Some(names)) = (numbers(batch, "id"), numbers(batch, "name_id")) else { return };
+        let (ids, names) = (batch.get(shape::ID).values(), batch.get(shape::NAME_ID).values());
         for (&id, name) in ids.iter().zip(names) {
             let Some(name) = self.strings.get(name) else { continue };
             let next = self.groups.len() as u32;
@@ -127,14 +125,6 @@ fn is_launch(name: &str) -> bool {
     let name = cupti::strip_version(name);
     let of_kernels = name.starts_with("cudaLaunch") || name.starts_with("cuLaunch");
     (of_kernels && !name.ends_with("HostFunc")) || matches!(name, "cudaGraphLaunch" | "cuGraphLaunch")
-}
-
-/// A column of ids.
-pub fn numbers<'a>(batch: &'a Batch, column: &str) -> Option<&'a [u32]> {
-    match &batch.column(column)?.values {
-        Values::U32(values) => Some(values),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

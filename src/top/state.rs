@@ -2,13 +2,14 @@
 
 use super::bins::{BIN_NS, Bins, Copies};
 use super::busy;
-use super::names::{Names, numbers};
+use super::names::Names;
 use super::queue::{Queue, Work};
 use crate::live::Listener;
 use serde_json::Value;
-use trace_format::columns::{Batch, Column, Values};
+use trace_format::columns::{Batch, Cells};
 use trace_format::frame::FrameInfo;
-use trace_format::schema::{Role, Row as _, TableSpec};
+use trace_format::schema::{AnyColumn, Role, Row as _, TableSpec};
+use trace_format::tables::column::{any, api, clock, device, kernel, loss, memcpy, shape, string};
 use trace_format::tables::{self, ClockRow, DeviceRow, LossRow};
 
 /// Work whose launch has not been written after so long never will have been.
@@ -134,7 +135,8 @@ impl State {
     }
 
     fn count_records(&mut self, batch: &Batch) {
-        for_each(batch, "start_ns", |start_ns| {
+        let starts = batch.get(any::START_NS);
+        (0..batch.rows).filter_map(|row| starts.get(row)).for_each(|start_ns| {
             if self.is_possible(start_ns)
                 && let Some(bin) = self.bins.bin(self.bins.number(start_ns))
             {
@@ -145,15 +147,12 @@ impl State {
 
     /// Kernels, copies and fills.
     fn work(&mut self, batch: &Batch) {
-        let Some(columns) = Timed::of(batch) else { return };
-        let devices = numbers(batch, "device").unwrap_or(&[]);
-        let shapes = numbers(batch, "shape_id");
-        let kinds = numbers(batch, "kind");
-        let bytes = batch.column("bytes").and_then(integers);
-        let correlations = match batch.column("correlation").map(|c| &c.values) {
-            Some(Values::U64(values)) => values.as_slice(),
-            _ => &[],
-        };
+        let columns = Timed::of(batch);
+        let devices = batch.get(any::DEVICE).values();
+        let shapes = (batch.table == &tables::KERNEL).then(|| batch.get(kernel::SHAPE_ID).values());
+        let copies = (batch.table == &tables::MEMCPY)
+            .then(|| (batch.get(memcpy::KIND).values(), batch.get(memcpy::BYTES).values()));
+        let correlations = batch.get(any::CORRELATION).values();
         let mut by_device: Vec<(u32, Vec<(i64, i64)>)> = Vec::new();
         let mut newest_ns = self.newest_ns;
         for i in 0..batch.rows {
@@ -172,7 +171,7 @@ impl State {
                 bin.counts.records += 1;
                 if let Some(shapes) = shapes {
                     bin.kernel(device, self.names.group(shapes[i]), length);
-                } else if let (Some(kinds), Some(bytes)) = (kinds, bytes) {
+                } else if let Some((kinds, bytes)) = copies {
                     let copy = Copies { count: 1, bytes: bytes[i].max(0).unsigned_abs(), total_ns: length };
                     bin.copy(device, kinds[i], copy);
                 }
@@ -198,12 +197,9 @@ impl State {
 
     fn calls(&mut self, batch: &Batch) {
         self.has_calls = true;
-        let (Some(columns), Some(names)) = (Timed::of(batch), numbers(batch, "name_id")) else { return };
-        let results = batch.column("result");
-        let correlations = match batch.column("correlation").map(|c| &c.values) {
-            Some(Values::U64(values)) => values.as_slice(),
-            _ => &[],
-        };
+        let columns = Timed::of(batch);
+        let (names, results) = (batch.get(api::NAME_ID).values(), batch.get(api::RESULT));
+        let correlations = batch.get(any::CORRELATION).values();
         for (i, &name) in names.iter().enumerate() {
             let Some((start_ns, length_ns)) = columns.get(i) else {
                 self.timeless += 1;
@@ -216,8 +212,7 @@ impl State {
             let is_launch = self.names.launches(name)
                 && correlations.get(i).is_none_or(|&correlation| self.queue.launch(correlation, start_ns));
             if let Some(bin) = self.bins.bin(self.bins.number(start_ns)) {
-                let failed =
-                    results.is_some_and(|r| !r.is_null(i) && matches!(&r.values, Values::U32(v) if v[i] != 0));
+                let failed = results.get(i).is_some_and(|result| result != 0);
                 bin.counts.records += 1;
                 bin.counts.calls += 1;
                 bin.counts.failed += u64::from(failed);
@@ -295,7 +290,7 @@ impl Listener for State {
         self.process = process.clone();
     }
 
-    fn frame(&mut self, table: &'static TableSpec, frame: &FrameInfo) -> Option<&'static [&'static str]> {
+    fn frame(&mut self, table: &'static TableSpec, frame: &FrameInfo) -> Option<&'static [&'static dyn AnyColumn]> {
         if table.role == Role::Activity {
             self.records += u64::from(frame.rows);
             if let (Some(from_ns), Some(to_ns)) = (frame.min_start_ns, frame.max_end_ns)
@@ -337,55 +332,43 @@ impl Listener for State {
 }
 
 /// The columns that are read of a table; `None`: nothing of it is needed.
-fn wanted(table: &'static TableSpec) -> Option<&'static [&'static str]> {
+fn wanted(table: &'static TableSpec) -> Option<&'static [&'static dyn AnyColumn]> {
     match table {
-        t if t == &tables::STRING => Some(&["id", "bytes"]),
-        t if t == &tables::SHAPE => Some(&["id", "name_id"]),
-        t if t == &tables::DEVICE => Some(&["device", "name_id", "uuid"]),
-        t if t == &tables::CLOCK => Some(&["trace_ns", "unix_ns", "monotonic_ns", "provisional"]),
-        t if t == &tables::LOSS => Some(&["start_ns", "end_ns", "rows"]),
-        t if t == &tables::KERNEL => Some(&["start_ns", "duration_ns", "shape_id", "device", "correlation"]),
-        t if t == &tables::MEMCPY => Some(&["start_ns", "duration_ns", "kind", "bytes", "device"]),
-        t if t == &tables::MEMSET || t == &tables::GRAPH => Some(&["start_ns", "duration_ns", "device"]),
-        t if t == &tables::API => Some(&["start_ns", "duration_ns", "name_id", "correlation", "result"]),
-        t if t.role == Role::Activity && t.column_index("start_ns").is_some() => Some(&["start_ns"]),
+        t if t == &tables::STRING => Some(&[string::ID, string::BYTES]),
+        t if t == &tables::SHAPE => Some(&[shape::ID, shape::NAME_ID]),
+        t if t == &tables::DEVICE => Some(&[device::DEVICE, device::NAME_ID, device::UUID]),
+        t if t == &tables::CLOCK => {
+            Some(&[clock::TRACE_NS, clock::UNIX_NS, clock::MONOTONIC_NS, clock::PROVISIONAL])
+        }
+        t if t == &tables::LOSS => Some(&[loss::START_NS, loss::END_NS, loss::ROWS]),
+        t if t == &tables::KERNEL => {
+            Some(&[kernel::START_NS, kernel::DURATION_NS, kernel::SHAPE_ID, kernel::DEVICE, kernel::CORRELATION])
+        }
+        t if t == &tables::MEMCPY => {
+            Some(&[memcpy::START_NS, memcpy::DURATION_NS, memcpy::KIND, memcpy::BYTES, memcpy::DEVICE])
+        }
+        t if t == &tables::MEMSET || t == &tables::GRAPH => Some(&[any::START_NS, any::DURATION_NS, any::DEVICE]),
+        t if t == &tables::API => {
+            Some(&[api::START_NS, api::DURATION_NS, api::NAME_ID, api::CORRELATION, api::RESULT])
+        }
+        t if t.role == Role::Activity && t.column_index(any::START_NS.name()).is_some() => Some(&[any::START_NS]),
         _ => None,
     }
 }
 
 /// Start and duration of rows.
 struct Timed<'a> {
-    start: &'a Column,
-    duration: &'a Column,
-    starts: &'a [i64],
-    durations: &'a [i64],
+    start: Cells<'a, i64>,
+    duration: Cells<'a, i64>,
 }
 
 impl<'a> Timed<'a> {
-    fn of(batch: &'a Batch) -> Option<Self> {
-        let (start, duration) = (batch.column("start_ns")?, batch.column("duration_ns")?);
-        Some(Timed { start, duration, starts: integers(start)?, durations: integers(duration)? })
+    fn of(batch: &'a Batch) -> Self {
+        Timed { start: batch.get(any::START_NS), duration: batch.get(any::DURATION_NS) }
     }
 
     /// Start and duration of a row with possible times.
     fn get(&self, row: usize) -> Option<(i64, i64)> {
-        let known = !self.duration.is_null(row) && !self.start.is_null(row);
-        known.then(|| (self.starts[row], self.durations[row])).filter(|&(_, length_ns)| length_ns >= 0)
-    }
-}
-
-fn integers(column: &Column) -> Option<&[i64]> {
-    match &column.values {
-        Values::I64(values) => Some(values),
-        _ => None,
-    }
-}
-
-fn for_each(batch: &Batch, column: &str, mut each: impl FnMut(i64)) {
-    let Some(column) = batch.column(column) else { return };
-    for (row, &value) in integers(column).unwrap_or(&[]).iter().enumerate() {
-        if !column.is_null(row) {
-            each(value);
-        }
+        self.start.get(row).zip(self.duration.get(row)).filter(|&(_, length_ns)| length_ns >= 0)
     }
 }

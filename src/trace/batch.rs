@@ -204,3 +204,39 @@ pub fn remap_ids<M: Fn(u32) -> u32 + Copy>(
     frame.with_column(mapped.into_column())?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace_format::schema::RowBuilder as _;
+    use trace_format::tables::column::{any, kernel, memcpy};
+    use trace_format::tables::{KERNEL, KernelRow, kernel::KernelBuilder};
+
+    fn batch(asked: &[&'static str]) -> Batch {
+        let mut rows = KernelBuilder::default();
+        rows.push(KernelRow { start_ns: 5, stream: 7, ..KernelRow::default() });
+        let frame = to_frame(rows.take()).expect("a frame");
+        let asked = Some(asked.into());
+        Batch { table: &KERNEL, process: 0, offset_ns: 0, rows: 1, frame, selected: None, asked }
+    }
+
+    #[test]
+    fn what_was_asked_for_is_there_and_what_a_table_does_not_have_is_null() {
+        let batch = batch(&["start_ns", "duration_ns"]);
+        assert_eq!(batch.get(kernel::START_NS).get(0), Some(5));
+        assert_eq!(batch.get(any::DURATION_NS).get(0), None);
+        assert_eq!(batch.get(any::BYTES).get(0), None, "kernels have no bytes");
+    }
+
+    #[test]
+    #[should_panic(expected = "stream of kernel is read and was not asked for")]
+    fn what_was_not_asked_for_is_not_read() {
+        batch(&["start_ns"]).get(kernel::STREAM);
+    }
+
+    #[test]
+    #[should_panic(expected = "start_ns is not a column of kernel")]
+    fn columns_of_another_table_are_not_read() {
+        batch(&["start_ns"]).get(memcpy::START_NS);
+    }
+}

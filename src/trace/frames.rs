@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use trace_format::schema::TableSpec;
+use trace_format::schema::{AnyColumn as _, TableSpec};
 use trace_format::tables::column::any;
 use trace_format::tables::{self, DeviceRow};
 
@@ -153,7 +153,7 @@ impl Frames {
                     }
                     continue;
                 }
-                let times = ["start_ns", "duration_ns"];
+                let times = [any::START_NS.name(), any::DURATION_NS.name()];
                 let Some(batch) = self.decode(part, &times, &Filter::everything(), &mut Vec::new())? else {
                     continue;
                 };

@@ -140,7 +140,7 @@ fn apart(path: &Path, pid: Option<u32>, candidates: usize) -> Note {
 
 fn to_trace_clock(rows: &mut Batch, offset_ns: i64) {
     for (spec, column) in rows.table.columns.iter().zip(&mut rows.columns) {
-        if let (true, Values::I64(times)) = (matches!(spec.name, "start_ns" | "end_ns"), &mut column.values) {
+        if let (true, Values::I64(times)) = (spec.is_time(), &mut column.values) {
             times.iter_mut().for_each(|time| *time = time.saturating_sub(offset_ns));
         }
     }

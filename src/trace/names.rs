@@ -12,7 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::BuildHasher;
 use std::sync::{Arc, OnceLock};
 use trace_format::columns::BytesColumn;
+use trace_format::schema::AnyColumn;
 use trace_format::tables;
+use trace_format::tables::column::string;
 
 /// A name as text: each byte that is not UTF-8 is written as `\xff`. The replacement character would make one name of
 /// all that differ in such bytes alone, and add up what belongs to several.
@@ -200,9 +202,10 @@ impl Names {
 
 /// Calls `each` with the id and bytes of every name of a file, until it returns false.
 fn each_name(file: &Stored, each: &mut dyn FnMut(u32, &[u8]) -> bool) {
-    file.definitions(&tables::STRING, &["id", "bytes"], &mut |_, rows, decoded| {
-        let column = |name| decoded.column(name).ok().map(Column::as_materialized_series);
-        let (Some(ids), Some(names)) = (column("id"), column("bytes")) else { return true };
+    file.definitions(&tables::STRING, &[string::ID.name(), string::BYTES.name()], &mut |_, rows, decoded| {
+        let column =
+            |column: &dyn AnyColumn| decoded.column(column.name()).ok().map(Column::as_materialized_series);
+        let (Some(ids), Some(names)) = (column(string::ID), column(string::BYTES)) else { return true };
         let (Ok(ids), Ok(names)) = (ids.u32(), names.binary()) else { return true };
         let named = ids.iter().zip(names.iter()).skip(rows.start).take(rows.len());
         named.into_iter().all(|(id, name)| match id {

@@ -10,7 +10,8 @@ use polars::prelude::*;
 use std::path::Path;
 use std::sync::Arc;
 use trace_format::read::{Problem, TraceReader};
-use trace_format::schema::TableSpec;
+use trace_format::schema::{AnyColumn as _, TableSpec};
+use trace_format::tables::column::any;
 use trace_format::tables::{self, ClockRow};
 
 /// One open native file.
@@ -176,12 +177,13 @@ impl NativeFile {
 
 /// A duration below zero is none, whoever wrote it. Sums are made without looking again.
 fn without_impossible_durations(frame: &mut DataFrame) -> PolarsResult<()> {
-    let Ok(column) = frame.column("duration_ns") else { return Ok(()) };
+    let name = any::DURATION_NS.name();
+    let Ok(column) = frame.column(name) else { return Ok(()) };
     let durations = column.i64()?;
     if durations.min().is_none_or(|least| least >= 0) {
         return Ok(());
     }
     let kept: Int64Chunked = durations.iter().map(|ns| ns.filter(|&ns| ns >= 0)).collect();
-    frame.with_column(kept.with_name("duration_ns".into()).into_column())?;
+    frame.with_column(kept.with_name(name.into()).into_column())?;
     Ok(())
 }

@@ -13,9 +13,9 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::sync::Arc;
 use trace_format::columns::{Batch as Columns, Column, Values};
-use trace_format::schema::{TableSpec, Unit};
+use trace_format::schema::{AnyColumn, TableSpec, Unit};
 use trace_format::tables;
-use trace_format::tables::column::range;
+use trace_format::tables::column::{any, range};
 
 /// Rows of one table of one process, with all columns that the registry gives the table, in its order.
 ///
@@ -203,10 +203,10 @@ impl Reading<'_> {
         let rows = registry_columns(table, &batch).map_err(|e| Error::new(format!("table {}: {e}", table.name)))?;
         let piece = Piece { process: batch.process, rows };
         let (mut timed, mut timeless) = (Vec::new(), Vec::new());
-        let column = |name| piece.rows.column(name);
-        let start = column("start_ns");
-        let (duration, end) = (column("duration_ns"), column("end_ns"));
-        let id = column("range_id");
+        let column = |column: &dyn AnyColumn| piece.rows.column(column.name());
+        let start = column(any::START_NS);
+        let (duration, end) = (column(any::DURATION_NS), column(any::END_NS));
+        let id = column(range::RANGE_ID);
         let open_twice = |i: usize| {
             let Some(Values::U64(ids)) = id.map(|c| &c.values) else { return false };
             !self.superseded.is_empty()
@@ -309,15 +309,16 @@ impl Merge<'_> {
     fn tie(&self, a: &Entry, b: &Entry) -> Ordering {
         let (left, right) = (&self.pieces[a.piece as usize], &self.pieces[b.piece as usize]);
         let (i, j) = (a.row as usize, b.row as usize);
-        let number = |piece: &Piece, name: &str, row: usize| {
-            piece.rows.column(name).and_then(|column| cell_number(column, row))
+        let number = |piece: &Piece, column: &dyn AnyColumn, row: usize| {
+            piece.rows.column(column.name()).and_then(|column| cell_number(column, row))
         };
         left.process
             .cmp(&right.process)
             .then_with(|| {
-                ["device", "stream", "correlation", "graph_node_id"]
-                    .iter()
-                    .map(|name| number(left, name, i).cmp(&number(right, name, j)))
+                let columns: [&dyn AnyColumn; 4] = [any::DEVICE, any::STREAM, any::CORRELATION, any::GRAPH_NODE_ID];
+                columns
+                    .into_iter()
+                    .map(|column| number(left, column, i).cmp(&number(right, column, j)))
                     .find(|order| order.is_ne())
                     .unwrap_or(Ordering::Equal)
             })

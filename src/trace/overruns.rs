@@ -8,8 +8,9 @@ use super::sink::Sink;
 use crate::numbers::items;
 use hashbrown::HashMap;
 use std::path::Path;
-use trace_format::columns::{Batch, Values};
+use trace_format::columns::Batch;
 use trace_format::tables;
+use trace_format::tables::column::kernel;
 
 /// The kernel of a stream that ends last so far.
 struct Last {
@@ -30,7 +31,7 @@ struct Found {
 pub(super) fn note(path: &Path, sink: &mut Sink) {
     let mut found = Found::default();
     for process in &sink.processes {
-        let mut streams: HashMap<(u32, u32, u32), Last> = HashMap::new();
+        let mut streams: HashMap<[u32; 3], Last> = HashMap::new();
         for batch in process.batches.iter().filter(|batch| batch.table == &tables::KERNEL) {
             look(batch, &mut streams, &mut found);
         }
@@ -44,21 +45,13 @@ pub(super) fn note(path: &Path, sink: &mut Sink) {
     );
 }
 
-fn look(batch: &Batch, streams: &mut HashMap<(u32, u32, u32), Last>, found: &mut Found) {
-    let column = |name: &str| batch.column(name).map(|column| &column.values);
-    let (Some(Values::I64(starts)), Some(durations)) = (column("start_ns"), batch.column("duration_ns")) else {
-        return;
-    };
-    let Values::I64(lengths) = &durations.values else { return };
-    let id = |name: &str| match column(name) {
-        Some(Values::U32(ids)) => ids.as_slice(),
-        _ => &[],
-    };
-    let (devices, contexts, ids) = (id("device"), id("context"), id("stream"));
-    let at = |ids: &[u32], row: usize| ids.get(row).copied().unwrap_or(0);
-    for row in (0..batch.rows).filter(|&row| !durations.is_null(row)) {
-        let (start_ns, end_ns) = (starts[row], starts[row].saturating_add(lengths[row]));
-        let stream = streams.entry((at(devices, row), at(contexts, row), at(ids, row)));
+fn look(batch: &Batch, streams: &mut HashMap<[u32; 3], Last>, found: &mut Found) {
+    let (start, duration) = (batch.get(kernel::START_NS), batch.get(kernel::DURATION_NS));
+    let place = [kernel::DEVICE, kernel::CONTEXT, kernel::STREAM].map(|column| batch.get(column));
+    for row in 0..batch.rows {
+        let Some((start_ns, length_ns)) = start.get(row).zip(duration.get(row)) else { continue };
+        let end_ns = start_ns.saturating_add(length_ns);
+        let stream = streams.entry(place.map(|column| column.get(row).unwrap_or(0)));
         let last = stream.or_insert(Last { start_ns, end_ns: i64::MIN, counted: false });
         // Files are nearly in order of time; of two records whichever begins first is the earlier one.
         let mut next = Last { start_ns, end_ns, counted: false };

@@ -15,7 +15,7 @@ use regex::Regex;
 use runtime_calls::RuntimeCalls;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex};
-use trace_format::schema::TableSpec;
+use trace_format::schema::{AnyColumn, TableSpec};
 use trace_format::tables;
 use trace_format::tables::column::{any, api, kernel};
 use trace_format::vocabulary::api_domain::RUNTIME;
@@ -297,25 +297,25 @@ impl Filter {
     pub fn columns(&self, table: &TableSpec) -> Vec<&'static str> {
         let s = &self.selection;
         let mut out = Vec::new();
-        let mut need = |wanted: bool, column: &'static str| {
-            if wanted && table.column_index(column).is_some() {
-                out.push(column);
+        let mut need = |wanted: bool, column: &dyn AnyColumn| {
+            if wanted && table.column_index(column.name()).is_some() {
+                out.push(column.name());
             }
         };
-        need(s.from_ns.is_some() || s.to_ns.is_some() || s.min_duration_ns.is_some(), "start_ns");
-        need(s.min_duration_ns.is_some(), "duration_ns");
-        need(s.min_duration_ns.is_some(), "end_ns");
-        need(!s.devices.is_empty(), "device");
-        need(!s.streams.is_empty(), "stream");
-        need(!self.shape.is_empty(), "shape_id");
+        need(s.from_ns.is_some() || s.to_ns.is_some() || s.min_duration_ns.is_some(), any::START_NS);
+        need(s.min_duration_ns.is_some(), any::DURATION_NS);
+        need(s.min_duration_ns.is_some(), any::END_NS);
+        need(!s.devices.is_empty(), any::DEVICE);
+        need(!s.streams.is_empty(), any::STREAM);
+        need(!self.shape.is_empty(), kernel::SHAPE_ID);
         let by_launch = self.in_range.is_some() || self.launched.is_some() || self.called.is_some();
-        need(by_launch, "correlation");
+        need(by_launch, any::CORRELATION);
         if table == &tables::API {
-            need(!self.api.is_empty(), "name_id");
-            need(self.in_range.is_some(), "start_ns");
-            need(self.in_range.is_some(), "tid");
-            need(self.runtime_calls.is_some(), "correlation");
-            need(self.runtime_calls.is_some(), "domain");
+            need(!self.api.is_empty(), api::NAME_ID);
+            need(self.in_range.is_some(), api::START_NS);
+            need(self.in_range.is_some(), api::TID);
+            need(self.runtime_calls.is_some(), api::CORRELATION);
+            need(self.runtime_calls.is_some(), api::DOMAIN);
         }
         out
     }
@@ -336,23 +336,22 @@ impl Filter {
         let is_kernel = table == &tables::KERNEL;
         let is_api = table == &tables::API;
         let by_time = s.from_ns.is_some() || s.to_ns.is_some();
-        let by_device = !s.devices.is_empty() && table.column_index("device").is_some();
-        let by_stream = !s.streams.is_empty() && table.column_index("stream").is_some();
+        let by_device = !s.devices.is_empty() && table.column_index(any::DEVICE.name()).is_some();
+        let by_stream = !s.streams.is_empty() && table.column_index(any::STREAM.name()).is_some();
+        let has_launch = table.column_index(any::CORRELATION.name()).is_some();
         let has_name_filter = s.kernel_pattern().is_some();
-        if has_name_filter && !is_kernel && !is_api && table.column_index("correlation").is_some() {
+        if has_name_filter && !is_kernel && !is_api && has_launch {
             // Copies and fills have no kernel name, so none of them matches one.
             batch.selected = Some(Vec::new());
             return;
         }
         let launched = self.launched.as_ref().filter(|_| is_api);
-        let called = self.called.as_ref().filter(|_| !is_api && table.column_index("correlation").is_some());
+        let called = self.called.as_ref().filter(|_| !is_api && has_launch);
         let by_call = is_api && !self.api.is_empty();
-        let name = batch.get(api::NAME_ID);
-        let in_range = self.in_range.as_ref().filter(|_| table.column_index("correlation").is_some());
+        let in_range = self.in_range.as_ref().filter(|_| has_launch);
         let by_name = !self.shape.is_empty() && is_kernel;
         let by_duration = s.min_duration_ns.is_some();
         let runtime_calls = self.runtime_calls.as_ref().filter(|_| is_api);
-        let domain = batch.get(api::DOMAIN);
         let restricted = by_duration
             || by_time
             || by_device
@@ -366,10 +365,12 @@ impl Filter {
         if !restricted {
             return;
         }
-        let (start, device, stream) = (batch.get(api::START_NS), batch.get(any::DEVICE), batch.get(any::STREAM));
-        let (shape, correlation) = (batch.get(kernel::SHAPE_ID), batch.get(api::CORRELATION));
-        let tid = batch.get(api::TID);
-        let (duration, end) = (batch.get(api::DURATION_NS), batch.get(any::END_NS));
+        let (start, device, stream) = (batch.get(any::START_NS), batch.get(any::DEVICE), batch.get(any::STREAM));
+        let correlation = batch.get(any::CORRELATION);
+        let shape = is_kernel.then(|| batch.get(kernel::SHAPE_ID));
+        let (name, tid) = (batch.get(any::NAME_ID), batch.get(any::TID));
+        let domain = is_api.then(|| batch.get(api::DOMAIN));
+        let (duration, end) = (batch.get(any::DURATION_NS), batch.get(any::END_NS));
         let lasts = |i: usize| duration.get(i).or_else(|| Some(end.get(i)?.saturating_sub(start.get(i)?)));
         let keeps = |i: usize| {
             let launch = || correlation.get(i).map(|c| (batch.process, c));
@@ -383,7 +384,9 @@ impl Filter {
                 && (!by_device || device.get(i).is_some_and(|d| s.devices.contains(&d)))
                 && (!by_stream || stream.get(i).is_some_and(|v| s.streams.contains(&v)))
                 && (!by_name
-                    || shape.get(i).is_some_and(|id| self.shape.get(id as usize).copied().unwrap_or(false)))
+                    || shape
+                        .and_then(|shape| shape.get(i))
+                        .is_some_and(|id| self.shape.get(id as usize).copied().unwrap_or(false)))
                 && called.is_none_or(|set| launch().is_some_and(|l| set.contains(&l)))
                 && (!is_api || {
                     let launches = || launched.is_none_or(|set| launch().is_some_and(|l| set.contains(&l)));
@@ -395,7 +398,7 @@ impl Filter {
                     }
                 })
                 && runtime_calls.is_none_or(|calls| {
-                    domain.get(i) == Some(RUNTIME)
+                    domain.and_then(|domain| domain.get(i)) == Some(RUNTIME)
                         || !launch().is_some_and(|(process, id)| calls.contains(process, id))
                 })
                 && in_range.is_none_or(|range| match is_api {

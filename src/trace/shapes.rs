@@ -2,7 +2,9 @@
 
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
+use trace_format::schema::AnyColumn as _;
 use trace_format::tables::ShapeRow;
+use trace_format::tables::column::shape;
 
 /// Launch shapes by id; equal shapes share one. The `id` field of a stored row is its own id.
 ///
@@ -127,12 +129,8 @@ impl Shapes {
     /// The number in a column of the table `shape`, by the column's name.
     pub fn value(&self, id: u32, column: &str) -> Option<i64> {
         let grid = self.grids.get(id as usize)?;
-        let side = match column {
-            "grid_x" => grid.blocks[0],
-            "grid_y" => grid.blocks[1],
-            "grid_z" => grid.blocks[2],
-            _ => ELSEWHERE,
-        };
+        let sides = [shape::GRID_X, shape::GRID_Y, shape::GRID_Z];
+        let side = sides.iter().position(|side| side.name() == column).map_or(ELSEWHERE, |side| grid.blocks[side]);
         if side != ELSEWHERE {
             return Some(i64::from(side));
         }
@@ -163,23 +161,18 @@ pub fn number(row: &ShapeRow, column: &str) -> Option<i64> {
 
 /// Where a launch shape has a number, by the name of its column.
 pub fn number_mut<'r>(row: &'r mut ShapeRow, column: &str) -> Option<&'r mut Option<i64>> {
-    Some(match column {
-        "grid_x" => &mut row.grid_x,
-        "grid_y" => &mut row.grid_y,
-        "grid_z" => &mut row.grid_z,
-        "block_x" => &mut row.block_x,
-        "block_y" => &mut row.block_y,
-        "block_z" => &mut row.block_z,
-        "cluster_x" => &mut row.cluster_x,
-        "cluster_y" => &mut row.cluster_y,
-        "cluster_z" => &mut row.cluster_z,
-        "registers" => &mut row.registers,
-        "static_smem_bytes" => &mut row.static_smem_bytes,
-        "dynamic_smem_bytes" => &mut row.dynamic_smem_bytes,
-        "local_mem_per_thread_bytes" => &mut row.local_mem_per_thread_bytes,
-        "local_mem_total_bytes" => &mut row.local_mem_total_bytes,
-        _ => return None,
-    })
+    macro_rules! fields {
+        ($($field:ident)+) => {
+            match column {
+                $(stringify!($field) => Some(&mut row.$field),)+
+                _ => None,
+            }
+        };
+    }
+    fields! {
+        grid_x grid_y grid_z block_x block_y block_z cluster_x cluster_y cluster_z registers
+        static_smem_bytes dynamic_smem_bytes local_mem_per_thread_bytes local_mem_total_bytes
+    }
 }
 
 #[cfg(test)]
@@ -211,7 +204,9 @@ mod tests {
             assert_eq!(shapes.get(id), Some(ShapeRow { id, ..row.clone() }));
             let rest = shapes.rest_of(id).and_then(|rest| shapes.rests().get(rest as usize));
             assert_eq!(rest.map(|rest| rest.name_id), Some(row.name_id));
-            for column in ["grid_x", "grid_y", "grid_z", "registers"] {
+            for column in
+                [shape::GRID_X, shape::GRID_Y, shape::GRID_Z, shape::REGISTERS].map(|column| column.name())
+            {
                 assert_eq!(shapes.value(id, column), number(row, column), "{column}");
             }
         }

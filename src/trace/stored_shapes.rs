@@ -7,8 +7,9 @@ use super::stored::Stored;
 use hashbrown::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
-use trace_format::schema::{ColumnSpec, Unit};
+use trace_format::schema::{AnyColumn as _, ColumnSpec, TypedColumn, Unit};
 use trace_format::tables::SHAPE;
+use trace_format::tables::column::shape;
 
 /// The names of a kernel, as ids of all traces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -44,7 +45,7 @@ impl Kernels {
 }
 
 /// The columns that say which kernel a shape is of.
-const NAMED: [&str; 4] = ["id", "name_id", "demangled_id", "base_id"];
+const NAMED: [&TypedColumn<u32>; 4] = [shape::ID, shape::NAME_ID, shape::DEMANGLED_ID, shape::BASE_ID];
 
 /// Whether a column of [`SHAPE`] is a number of the launch.
 pub fn is_number(column: &ColumnSpec) -> bool {
@@ -92,12 +93,13 @@ impl StoredShapes {
         // Most shapes of a file share few names, and hashing takes longer than all the rest.
         let mut by_name: Vec<u32> = Vec::new();
         let mut all_ids: Vec<Vec<u32>> = Vec::new();
-        file.definitions(&SHAPE, &NAMED, &mut |frame, rows, decoded| {
+        file.definitions(&SHAPE, &NAMED.map(|column| column.name()), &mut |frame, rows, decoded| {
             let first = shapes.kernels.len() as u32;
-            let column = |name| decoded.column(name).ok().and_then(|column| column.u32().ok());
+            let column =
+                |column: &TypedColumn<u32>| decoded.column(column.name()).ok().and_then(|column| column.u32().ok());
             let cells = |name| column(name).map(|ids| ids.iter().skip(rows.start).take(rows.len()));
-            let (Some(ids), Some(mut name)) = (cells("id"), cells("name_id")) else { return true };
-            let (mut demangled, mut base) = (cells("demangled_id"), cells("base_id"));
+            let (Some(ids), Some(mut name)) = (cells(shape::ID), cells(shape::NAME_ID)) else { return true };
+            let (mut demangled, mut base) = (cells(shape::DEMANGLED_ID), cells(shape::BASE_ID));
             let stores_forms = demangled.is_some() || base.is_some();
             for _ in 0..rows.len() {
                 let name_id = name.next().flatten().unwrap_or(0);

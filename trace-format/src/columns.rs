@@ -4,7 +4,9 @@ mod build;
 
 use std::ops::Range;
 
-use crate::schema::{ColumnType, TableSpec};
+use crate::schema::{AnyColumn, ColumnType, TableSpec, TypedColumn};
+
+use crate::tables::column::any;
 
 pub use build::*;
 
@@ -128,6 +130,54 @@ impl Values {
     }
 }
 
+/// Cells of fixed size, which a column holds in a slice.
+pub trait Fixed: Copy {
+    /// The values, if they are of this type.
+    fn values(values: &Values) -> Option<&[Self]>;
+}
+
+macro_rules! fixed {
+    ($ty:ty, $variant:ident) => {
+        impl Fixed for $ty {
+            fn values(values: &Values) -> Option<&[Self]> {
+                match values {
+                    Values::$variant(values) => Some(values),
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+fixed!(u32, U32);
+fixed!(u64, U64);
+fixed!(i64, I64);
+fixed!(f64, F64);
+fixed!(bool, Bool);
+
+/// The cells of one column; all are null if the batch does not have it.
+#[derive(Clone, Copy, Debug)]
+pub struct Cells<'a, T> {
+    values: &'a [T],
+    valid: Option<&'a [bool]>,
+}
+
+impl<'a, T: Copy> Cells<'a, T> {
+    /// The value of row `i`; `None` where it is null.
+    #[inline]
+    pub fn get(&self, i: usize) -> Option<T> {
+        match self.valid {
+            Some(valid) if !valid.get(i).copied().unwrap_or(false) => None,
+            _ => self.values.get(i).copied(),
+        }
+    }
+
+    /// A value for every row, a default one where it is null; none at all if the batch does not have the column.
+    pub fn values(&self) -> &'a [T] {
+        self.values
+    }
+}
+
 /// One column of a [`Batch`]: as many values as the batch has rows; a null row holds a default value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
@@ -237,6 +287,24 @@ impl Batch {
         self.columns.iter().map(column).sum()
     }
 
+    /// A column of the table, to look at single cells of. Every row is null where the table has no such column.
+    pub fn get<T: Fixed>(&self, column: &TypedColumn<T>) -> Cells<'_, T> {
+        // A mistake of ours, which tests find: to a user it would be nulls.
+        debug_assert!(column.is_of(self.table), "{} is not a column of {}", column.name(), self.table.name);
+        let column = self.column(column.name());
+        let values = column.and_then(|c| T::values(&c.values)).unwrap_or_default();
+        Cells { values, valid: column.and_then(|c| c.validity.as_deref()) }
+    }
+
+    /// A column of byte strings, if the batch has it.
+    pub fn bytes(&self, column: &TypedColumn<Vec<u8>>) -> Option<&BytesColumn> {
+        debug_assert!(column.is_of(self.table), "{} is not a column of {}", column.name(), self.table.name);
+        match &self.column(column.name())?.values {
+            Values::Bytes(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
     /// The column called `name`, if the table has it.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.table.column_index(name).map(|i| &self.columns[i])
@@ -252,9 +320,9 @@ impl Batch {
 
     /// As [`Batch::time_bounds`], over some of the rows.
     pub fn time_bounds_of(&self, rows: Range<usize>) -> Option<(i64, i64)> {
-        let start = self.column("start_ns")?;
+        let start = self.column(any::START_NS.name())?;
         let Values::I64(starts) = &start.values else { return None };
-        let (other, is_end) = match (self.column("duration_ns"), self.column("end_ns")) {
+        let (other, is_end) = match (self.column(any::DURATION_NS.name()), self.column(any::END_NS.name())) {
             (Some(duration), _) => (Some(duration), false),
             (None, Some(end)) => (Some(end), true),
             (None, None) => (None, false),

@@ -13,9 +13,10 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use trace_format::columns::Values;
 use trace_format::read::TraceReader;
+use trace_format::schema::AnyColumn as _;
 use trace_format::tables;
+use trace_format::tables::column::loss;
 
 /// What is known about the program that ran.
 pub struct Ran {
@@ -242,9 +243,9 @@ fn look_at(path: &Path) -> Result<Trace, String> {
             id if id == tables::API.id => counts.calls += rows,
             id if id == tables::RANGE.id => counts.ranges += rows,
             id if id == tables::LOSS.id => {
-                let batch = reader.read_batch(frame, Some(&["rows"]));
-                let lost = batch.as_ref().ok().and_then(|batch| batch.column("rows"));
-                if let Some(Values::I64(lost)) = lost.map(|column| &column.values) {
+                let batch = reader.read_batch(frame, Some(&[loss::ROWS.name()]));
+                if let Ok(batch) = &batch {
+                    let lost = batch.get(loss::ROWS).values();
                     counts.lost += lost.iter().map(|rows| u64::try_from(*rows).unwrap_or(0)).sum::<u64>();
                 }
             }

@@ -1,54 +1,13 @@
 //! Columns of a piece by name, for looking at single cells of many rows.
 
-use trace_format::columns::{Batch, Values};
+use trace_format::columns::{Batch, Fixed};
+use trace_format::schema::TypedColumn;
 
-/// One column; every row of a column that the table does not have is null.
-#[derive(Clone, Copy, Debug)]
-pub struct Col<'a, T> {
-    values: &'a [T],
-    valid: Option<&'a [bool]>,
-}
-
-impl<T: Copy> Col<'_, T> {
-    /// The value of row `i`; `None` where it is null.
-    #[inline]
-    pub fn get(&self, i: usize) -> Option<T> {
-        match self.valid {
-            Some(valid) if !valid.get(i).copied().unwrap_or(false) => None,
-            _ => self.values.get(i).copied(),
-        }
-    }
-}
-
-/// A type that cells are of.
-pub trait CellType: Sized {
-    /// The values, if they are of this type.
-    fn values(values: &Values) -> Option<&[Self]>;
-}
-
-macro_rules! cell_type {
-    ($ty:ty, $variant:ident) => {
-        impl CellType for $ty {
-            fn values(values: &Values) -> Option<&[Self]> {
-                match values {
-                    Values::$variant(values) => Some(values),
-                    _ => None,
-                }
-            }
-        }
-    };
-}
-
-cell_type!(u32, U32);
-cell_type!(u64, U64);
-cell_type!(i64, I64);
-cell_type!(f64, F64);
+pub use trace_format::columns::Cells as Col;
 
 /// The column called `name`.
-pub fn column<'a, T: CellType>(rows: &'a Batch, name: &str) -> Col<'a, T> {
-    let column = rows.column(name);
-    let values = column.and_then(|c| T::values(&c.values)).unwrap_or_default();
-    Col { values, valid: column.and_then(|c| c.validity.as_deref()) }
+pub fn column<'a, T: Fixed>(rows: &'a Batch, name: &'static str) -> Col<'a, T> {
+    rows.get(&TypedColumn::of_any(name))
 }
 
 /// Declares a struct whose fields are columns of the same names.
