@@ -6,7 +6,7 @@ use super::places::Places;
 use super::rows::{Kind, Quantity, Row};
 use super::tree::Tree;
 use crate::analysis::system::{Point, Series, is_averaged, usual_gap_ns};
-use crate::trace::metrics::unit_of;
+use crate::metrics::unit_of;
 
 /// Samples are in thousandths of their units.
 const FRACTIONS: f64 = 1000.0;
