@@ -15,6 +15,7 @@
 //!    by [`analysis::labels::Labels`] ([`demangle`], [`cupti`]), restricted by a [`trace::select::Filter`].
 //! 4. **Showing.** [`report`] lays rows out as nvprof did ([`report::nvprof`]) or as typed tables named after nsys's
 //!    reports ([`report::VIEWS`]), which [`render`] writes as text, CSV, TSV, JSON or Markdown.
+//!    [`lines`] says on which line of a timeline a record is drawn, and what lines and records are called there.
 //!    [`export`] writes all rows for other tools, one format per file, in one order of time
 //!    ([`trace::ordered`]); [`timeline`] draws them as a page, from a server or as a picture; [`query`] answers SQL.
 //! 5. **Watching.** [`live`] follows traces that are still written, [`top`] shows their last seconds; [`control`] finds
@@ -44,6 +45,7 @@ pub mod exchange;
 pub mod export;
 pub mod import;
 pub mod launch;
+pub mod lines;
 pub mod live;
 pub mod metrics;
 pub mod note;

@@ -15,10 +15,10 @@ mod records;
 mod schema;
 mod target;
 
-use super::contexts::ContextDevices;
 use super::database::{Database, Rows};
 use super::texts::Texts;
 use super::{Columns, Context, Destination, Exporter, Keeps, Shape};
+use crate::analysis::contexts::ContextDevices;
 use crate::error::Result;
 use crate::trace::select::Filter;
 use crate::trace::sink::Need;

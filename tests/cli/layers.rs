@@ -28,8 +28,9 @@ const LAYERS: &[(&str, &[&str])] = &[
     // Showing. Who shows is handed what was opened and does not open it; only a session of queries opens its own.
     ("render", &["demangle", "note"]),
     ("report", &["analysis", "cupti", "error", "metrics", "numbers", "render", "trace"]),
-    ("export", &["analysis", "cupti", "demangle", "error", "exchange", "render", "trace"]),
-    ("timeline", &["analysis", "cupti", "demangle", "error", "metrics", "numbers", "render", "trace"]),
+    ("lines", &["analysis", "cupti", "error", "trace"]),
+    ("export", &["analysis", "cupti", "demangle", "error", "exchange", "lines", "render", "trace"]),
+    ("timeline", &["analysis", "demangle", "error", "lines", "metrics", "numbers", "render", "trace"]),
     ("query", &["analysis", "cupti", "demangle", "error", "export", "render", "trace"]),
     // Watching.
     ("live", &["error", "open"]),
