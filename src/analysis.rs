@@ -2,6 +2,7 @@
 
 pub mod activity;
 pub mod allocated;
+pub mod contexts;
 pub mod cpu_slices;
 pub mod cpu_stacks;
 pub mod dependency;

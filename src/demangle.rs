@@ -10,7 +10,6 @@
 //! `expressions.rs` into the tree of `node.rs`, and prints that with `print.rs` and `scope.rs`; the other is all of
 //! `nvprof/`. Both bound depth, output and work, because names come from files and a few bytes of substitutions can stand for gigabytes of text.
 
-use crate::trace::names::readable;
 mod base_name;
 mod expressions;
 mod node;
@@ -18,6 +17,7 @@ mod nvprof;
 mod operators;
 mod parse;
 mod print;
+mod readable;
 mod scope;
 mod short_name;
 mod special;
@@ -26,6 +26,7 @@ mod tests;
 mod types;
 
 pub use base_name::base_name;
+pub use readable::readable;
 pub use short_name::short_name;
 
 /// What to do with mangled names.

@@ -6,21 +6,18 @@
 
 pub mod arrow;
 pub mod chrome;
-mod contexts;
 pub mod database;
 pub mod destination;
 pub mod flamegraph;
 pub mod flat;
 pub mod folded;
 pub mod folder;
-pub mod lanes;
 pub mod lossy;
 pub mod native;
 pub mod nsys_sqlite;
 pub mod nvprof_db;
 pub mod parquet;
 pub mod perfetto;
-pub mod slices;
 pub mod speedscope;
 pub mod text;
 pub mod texts;

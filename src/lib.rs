@@ -6,19 +6,27 @@
 //!    CUPTI what the GPU did and appends frames to a `NAME.gpuprof` file. The file is the contract between the two
 //!    programs: crate [`trace_format`], whose registry says what every table and column means. What both must agree on
 //!    beside it is in crate [`shim_config`]; [`doctor`] says why a machine cannot record.
-//! 2. **Opening.** [`trace::frames::Frames::open`] takes files, folders and globs. Native files
-//!    ([`trace::native`]) are decoded frame by frame when somebody asks; every other format has an importer in
-//!    [`import`] that pushes typed rows into a [`trace::sink::Sink`]. Content decides which one, never the name.
-//!    From here on nobody knows or cares where records came from.
+//! 2. **Opening.** [`open`] takes files, folders and globs ([`trace::frames::Frames::open`]) and fills
+//!    [`trace::frames::Frames`], which holds rows and nothing else. Native files ([`trace::native`]) are decoded frame by
+//!    frame when somebody asks; every other format has an importer in [`import`] that pushes typed rows into a
+//!    [`trace::sink::Sink`]. Content decides which one, never the name. From here on nobody knows or cares where
+//!    records came from.
 //! 3. **Answering.** [`analysis`] turns `Frames` into plain rows: exact integer statistics, sorted listings, named
 //!    by [`analysis::labels::Labels`] ([`demangle`], [`cupti`]), restricted by a [`trace::select::Filter`].
 //! 4. **Showing.** [`report`] lays rows out as nvprof did ([`report::nvprof`]) or as typed tables named after nsys's
 //!    reports ([`report::VIEWS`]), which [`render`] writes as text, CSV, TSV, JSON or Markdown.
+//!    [`lines`] says on which line of a timeline a record is drawn, and what lines and records are called there.
 //!    [`export`] writes all rows for other tools, one format per file, in one order of time
 //!    ([`trace::ordered`]); [`timeline`] draws them as a page, from a server or as a picture; [`query`] answers SQL.
 //! 5. **Watching.** [`live`] follows traces that are still written, [`top`] shows their last seconds; [`control`] finds
 //!    processes that record and tells them what to do.
 //! 6. **Asking.** [`cli`] has one file per subcommand; only `main` exits.
+//!
+//! All of them stand on common ground, which is neither about traces nor about files: [`error`], [`note`],
+//! [`numbers`] in sentences, [`metrics`] of samples, names that [`cupti`] gives and [`demangle`] makes readable, and
+//! [`exchange`], the names that an exporter and the importer of the same format must spell alike. A module uses what
+//! stands below it and never what stands above; `tests/cli/layers.rs` has the list of what may use what, and fails naming
+//! the line that uses anything else.
 //!
 //! Times are integer nanoseconds from the file to the last digit printed. Whatever is partial is said: readers
 //! leave [`trace::sink::Note`]s, which every command prints before its answer.
@@ -33,11 +41,16 @@ pub mod cupti;
 pub mod demangle;
 pub mod doctor;
 pub mod error;
+pub mod exchange;
 pub mod export;
 pub mod import;
 pub mod launch;
+pub mod lines;
 pub mod live;
+pub mod metrics;
+pub mod note;
 pub mod numbers;
+pub mod open;
 pub mod query;
 pub mod render;
 pub mod report;

@@ -2,8 +2,10 @@
 //!
 //! 1. [`model`] reads the records of the open traces into columns, one store for each kind, sorted by start, with
 //!    names and fields as they are shown (`words`, [`names`]). Calls and GPU work are joined (`links`).
-//! 2. [`tree`] spreads them over nvvp's rows. A row is a list of record numbers, because a kernel is in three of them.
-//! 3. Each row gets lanes ([`lanes`]) and a pyramid of bins ([`levels`]), headings get that of everything below them.
+//! 2. [`tree`] spreads them over nvvp's rows ([`crate::lines::page`]). A row is a list of record numbers, because a kernel
+//!    is in three of them.
+//! 3. Each row gets lanes ([`crate::lines::lanes`]) and a pyramid of bins ([`levels`]), headings get that of everything
+//!    below them.
 //! 4. `records`, [`levels`] and `counters` write tiles. A page has all of them inside (`pack`, [`assemble`]), a
 //!    served page asks for them ([`serve`]). Pages decode and draw, and sum nothing up by themselves.
 
@@ -11,7 +13,6 @@ pub mod assemble;
 pub mod column;
 mod counters;
 mod find;
-pub mod lanes;
 pub mod levels;
 mod links;
 mod meta;
@@ -19,7 +20,6 @@ pub mod model;
 pub mod names;
 mod pack;
 pub mod picture;
-mod places;
 mod read;
 mod records;
 pub mod rows;
@@ -113,7 +113,7 @@ impl Timeline {
         model.link();
         let mut memory = counters::Memory::read(frames, filter)?;
         let series = system::series(frames, filter)?;
-        let places = places::Places::read(labels)?;
+        let places = crate::lines::page_names::Places::read(labels)?;
         let mut tree = tree::Tree::build(&model, &places, &memory);
         let sampled = samples::add_rows(&mut tree, &series, &places);
         let busiest = tree.rows.iter().map(|row| row.members.len() as u64).max().unwrap_or(0);

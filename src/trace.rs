@@ -1,7 +1,6 @@
 //! Traces in memory, wherever they came from.
 //!
-//! [`frames::Frames`] opens files, folders and globs through [`inputs`] and holds what they define: names, launch
-//! shapes, devices, processes. Rows come out as [`batch::Batch`]es, in parallel and in bounded memory, native files
+//! [`frames::Frames`] holds what open files define: names, launch shapes, devices, processes; [`crate::open`] fills it. Rows come out as [`batch::Batch`]es, in parallel and in bounded memory, native files
 //! ([`native`]) decoded on demand, foreign ones from what their importer pushed into a [`sink::Sink`].
 //! [`ring`] knows recordings
 //! that keep only the latest. [`select`] decides which rows take part; [`ordered`] hands them out in order of time. Sums that another tool made
@@ -10,10 +9,7 @@
 pub mod batch;
 mod definitions;
 pub mod frames;
-pub mod function_logs;
 pub(crate) mod guard;
-pub mod inputs;
-pub mod metrics;
 pub mod names;
 mod narrow;
 pub mod native;

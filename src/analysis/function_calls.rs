@@ -6,8 +6,8 @@
 
 use super::stats::{Stats, Wanted};
 use crate::error::Result;
-use crate::import::function_log::DOMAIN;
 use crate::trace::frames::Frames;
+use crate::trace::names::FUNCTIONS_DOMAIN;
 use crate::trace::select::Filter;
 use crate::trace::sink::valid_duration;
 use hashbrown::HashMap;
@@ -78,7 +78,7 @@ pub fn functions(frames: &Frames, filter: &Filter) -> Result<Vec<Function>> {
                     return;
                 };
                 let is_possible = valid_duration(start_ns, end_ns).is_some();
-                if is_possible && frames.names.get(domain) == DOMAIN.as_bytes() {
+                if is_possible && frames.names.get(domain) == FUNCTIONS_DOMAIN.as_bytes() {
                     let (tid, name) = (tid.get(i).unwrap_or(0), name.get(i).unwrap_or(0));
                     out.push(Call { process: batch.process, tid, start_ns, end_ns, name });
                 }

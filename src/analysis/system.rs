@@ -5,8 +5,8 @@
 //! missed samples in it. Energy is what the GPU's own counter says, or else the integral of power.
 
 use crate::error::Result;
+use crate::metrics::{self, name};
 use crate::trace::frames::Frames;
-use crate::trace::metrics::{self, name};
 use crate::trace::select::{Filter, Spans};
 use std::collections::BTreeMap;
 use trace_format::tables;

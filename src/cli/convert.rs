@@ -58,14 +58,14 @@ pub struct Args {
 /// Contradicting options, paths that hold no trace, an output that cannot be written.
 pub fn run(args: &Args) -> Result<()> {
     let paths = args.choosing.paths(&args.paths)?;
-    let files = crate::trace::inputs::expand(&paths)?;
+    let files = crate::open::inputs::expand(&paths)?;
     if args.merge && files.len() < 2 {
         return Err(Error::new("--merge: there is one trace only").remedy("name the others too, or leave it out"));
     }
     if args.recompress {
         for file in &files {
             let head = crate::import::Head::read(&file.path)?;
-            if !crate::trace::native::NativeFile::sniff(&head) {
+            if !crate::open::is_native(&head) {
                 return Err(Error::at(&file.path, "is not a .gpuprof trace, which --recompress asks for")
                     .remedy("leave --recompress out to convert it"));
             }

@@ -1,7 +1,8 @@
 //! The trace that is meant when none is named.
 
 use crate::error::{Error, Result};
-use crate::trace::{inputs, ring};
+use crate::open::inputs;
+use crate::trace::ring;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 

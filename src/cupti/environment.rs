@@ -1,7 +1,7 @@
 //! Clocks, temperature, power and fans of GPUs, as CUPTI has them (`CUpti_ActivityEnvironment`) and databases of nvprof
 //! keep them: one record of one kind has several numbers, in a union of 20 bytes.
 
-use crate::trace::metrics::name;
+use crate::metrics::name;
 
 /// Length of the union.
 pub const DATA_BYTES: usize = 20;

@@ -4,7 +4,7 @@
 
 use super::node::{EncodingNode, Node, NodeId, Piece, Qualifiers, RefQualifier, Tree};
 use super::operators::OPERATORS;
-use crate::trace::names::readable;
+use crate::demangle::readable;
 
 /// Nested constructs before the parser gives up.
 ///

@@ -20,13 +20,13 @@ mod writer;
 
 use self::output::Output;
 use self::writer::Writer;
-use super::slices::definitions::Definitions;
-use super::slices::links::Links;
-use super::slices::naming::Naming;
-use super::slices::place::Placing;
 use super::write_thread;
 use super::{Columns, Context, Destination, Exporter, Keeps, Shape};
 use crate::error::Result;
+use crate::lines::definitions::Definitions;
+use crate::lines::links::Links;
+use crate::lines::naming::Naming;
+use crate::lines::place::Placing;
 use crate::trace::sink::Need;
 use trace_format::schema::TableSpec;
 use trace_format::tables;
@@ -108,14 +108,14 @@ fn write_document(context: &Context, output: &mut Output) -> Result<()> {
         false => None,
     };
     let mut defining = Vec::new();
-    let definitions = Definitions::read(context, |chunk| {
+    let definitions = Definitions::read(context.frames, context.filter, |chunk| {
         defining
             .extend(chunk.order.iter().map(|&(piece, row)| (chunk.pieces[piece as usize].clone(), row as usize)));
         Ok(())
     })?;
     let mut naming = Naming::new(context.labels, &definitions);
     let mut writer = Writer::new(context, &mut naming, Placing::new(&definitions, links), defining)?;
-    let drawn = [super::slices::DRAWN, foreign::TABLES].concat();
+    let drawn = [crate::lines::DRAWN, foreign::TABLES].concat();
     context.rows_in_order(&drawn, |chunk| writer.chunk(chunk, output))?;
     writer.rest(output)?;
     writer.stacks(output)?;

@@ -4,75 +4,18 @@
 use super::flat::Layout;
 use super::{Context, Destination};
 use crate::error::{Error, Result};
+use crate::exchange::folder::{MANIFEST, Manifest, ManifestFile, ManifestProcess};
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
-use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 use trace_format::schema::{Role, TableSpec};
 use trace_format::tables;
 
-/// The manifest's name.
-pub const MANIFEST: &str = "gpuprof-export.json";
-
-/// What the manifest holds.
-#[derive(Serialize, Deserialize, Debug)]
-pub struct Manifest {
-    /// The version of this layout. First, so that the first bytes of the file tell what it is.
-    pub gpuprof_export: u32,
-    /// `csv`, `parquet` or `arrow`.
-    pub format: String,
-    /// The processes, by ordinal.
-    pub processes: Vec<ManifestProcess>,
-    /// The files.
-    pub files: Vec<ManifestFile>,
-}
-
-/// One process of an export.
-#[derive(Serialize, Deserialize, Debug)]
-pub struct ManifestProcess {
-    /// Process id.
-    pub pid: Option<u32>,
-    /// Rank in a distributed job.
-    pub rank: Option<u32>,
-    /// Number of ranks.
-    pub world_size: Option<u32>,
-    /// Host.
-    pub host: Option<String>,
-    /// What the trace calls it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// Whether times count from 1970.
-    pub unix_time: bool,
-    /// Where the trace itself began to count, in nanoseconds since 1970: what listings print is the time from there on.
-    /// Older exports do not say it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub origin_ns: Option<i64>,
-    /// Whether it is no process of the program but the launcher.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub launcher: bool,
-    /// The trace it was read from.
-    pub source: String,
-}
-
-/// One file of an export.
-#[derive(Serialize, Deserialize, Debug)]
-pub struct ManifestFile {
-    /// The table.
-    pub table: String,
-    /// Its path below the manifest's folder.
-    pub path: String,
-    /// Its size. A text that was cut off between two rows looks like a whole one. Older exports do not say it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bytes: Option<u64>,
-}
-
-impl ManifestFile {
-    /// The entry for a file that was written.
-    fn of(table: &TableSpec, folder: &Path, path: String) -> ManifestFile {
-        let bytes = fs::metadata(folder.join(&path)).ok().map(|metadata| metadata.len());
-        ManifestFile { table: table.name.to_owned(), path, bytes }
-    }
+/// The manifest's entry for a file that was written.
+fn entry(table: &TableSpec, folder: &Path, path: String) -> ManifestFile {
+    let bytes = fs::metadata(folder.join(&path)).ok().map(|metadata| metadata.len());
+    ManifestFile { table: table.name.to_owned(), path, bytes }
 }
 
 /// The tables that get a file: those with rows of their own. Names and shapes are spelled out in them.
@@ -126,7 +69,7 @@ pub fn write(
         if keys.is_empty() {
             let path = format!("{}.{extension}", table.name);
             write(context, &folder.join(&path), table)?;
-            files.push(ManifestFile::of(table, &folder, path));
+            files.push(entry(table, &folder, path));
             continue;
         }
         for process in frames.processes_with_rows(table) {
@@ -138,7 +81,7 @@ pub fn write(
             fs::create_dir_all(&inside).map_err(|e| Error::at(&inside, format_args!("cannot be created: {e}")))?;
             path.push(format!("process-{process}.{extension}"));
             write(&context, &folder.join(&path), table)?;
-            files.push(ManifestFile::of(table, &folder, path.to_string_lossy().into_owned()));
+            files.push(entry(table, &folder, path.to_string_lossy().into_owned()));
         }
     }
     let processes = frames.processes.iter().map(|process| ManifestProcess {

@@ -15,10 +15,10 @@ mod records;
 mod schema;
 mod target;
 
-use super::contexts::ContextDevices;
 use super::database::{Database, Rows};
 use super::texts::Texts;
 use super::{Columns, Context, Destination, Exporter, Keeps, Shape};
+use crate::analysis::contexts::ContextDevices;
 use crate::error::Result;
 use crate::trace::select::Filter;
 use crate::trace::sink::Need;
@@ -26,15 +26,6 @@ use clock::Clock;
 use ids::Ids;
 use trace_format::columns;
 use trace_format::schema::{Row, TableSpec};
-
-pub use ranges::FOREIGN_DOMAINS;
-
-/// What these databases call the program that wrote them; the importer knows its own files by it.
-pub const PRODUCT: &str = "gpuprof";
-
-/// The entry of the table about the export that says from where the original counted, in nanoseconds since 1970: sessions
-/// of nsys begin near their records.
-pub const ORIGIN: &str = "GPUPROF_ORIGIN_NS";
 
 /// The format.
 pub static EXPORTER: Exporter = Exporter {

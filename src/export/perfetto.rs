@@ -14,13 +14,13 @@ mod wire;
 mod writer;
 
 use self::writer::{Extras, Writer};
-use super::slices::definitions::Definitions;
-use super::slices::links::Links;
-use super::slices::naming::Naming;
-use super::slices::place::Placing;
 use super::write_thread;
 use super::{Columns, Context, Destination, Exporter, Keeps, Shape};
 use crate::error::Result;
+use crate::lines::definitions::Definitions;
+use crate::lines::links::Links;
+use crate::lines::naming::Naming;
+use crate::lines::place::Placing;
 use crate::trace::sink::Need;
 
 /// Perfetto's protobuf trace.
@@ -138,11 +138,11 @@ fn write(context: &Context, destination: &mut Destination) -> Result<()> {
         true => Some(Links::find(context.frames, context.filter)?),
         false => None,
     };
-    let definitions = Definitions::read(context, |_| Ok(()))?;
+    let definitions = Definitions::read(context.frames, context.filter, |_| Ok(()))?;
     let mut naming = Naming::new(context.labels, &definitions);
     write_thread::writing(destination.stream()?, |thread| {
         let mut writer = Writer::new(context, thread, &mut naming, Placing::new(&definitions, links), extras)?;
-        context.rows_in_order(super::slices::DRAWN, |chunk| writer.chunk(chunk))?;
+        context.rows_in_order(crate::lines::DRAWN, |chunk| writer.chunk(chunk))?;
         writer.finish()?;
         writer.stacks()
     })

@@ -12,7 +12,6 @@ use trace_format::schema::TableSpec;
 use trace_format::tables;
 
 mod cpu;
-mod lanes;
 mod profiles;
 mod spill;
 

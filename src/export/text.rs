@@ -6,10 +6,11 @@
 mod format;
 mod plan;
 
-use super::flat::{IS_LAST, Layout, ROW};
+use super::flat::Layout;
 use super::keeps_all as all;
 use super::{Columns, Context, Destination, EVERYTHING, Exporter, Keeps, Shape};
 use crate::error::{Error, Result};
+use crate::exchange::flat::{IS_LAST, ROW};
 use crate::render::digits::unsigned;
 use crate::trace::ordered::{Chunk, Piece};
 use crate::trace::sink::Need;

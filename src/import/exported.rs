@@ -9,7 +9,7 @@ mod shape;
 
 use super::{Head, Importer};
 use crate::error::{Error, Result};
-use crate::export::folder::{MANIFEST, Manifest, ManifestProcess};
+use crate::exchange::folder::{MANIFEST, Manifest, ManifestProcess};
 use crate::trace::sink::{Need, ProcessInfo, ProcessIx, Sink};
 use std::collections::BTreeMap;
 use std::path::Path;

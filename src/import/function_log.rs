@@ -11,14 +11,12 @@ use super::lines::with_lines;
 use super::{HEAD_BYTES, Head, Importer};
 use crate::error::{Error, Result};
 use crate::numbers::items;
+use crate::trace::names::FUNCTIONS_DOMAIN;
 use crate::trace::sink::{Need, ProcessInfo, ProcessIx, Sink};
 use entry::{Entry, Reading, Thread};
 use hashbrown::HashMap;
 use std::path::Path;
 use trace_format::tables::{self, RangeRow, ThreadRow};
-
-/// The domain that ranges of such logs are in.
-pub const DOMAIN: &str = "functions";
 
 /// How the log is to be understood where it does not say so itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -185,7 +183,7 @@ impl Rows {
             }
         };
         let name_id = sink.name(entry.function.as_bytes());
-        let domain_id = Some(sink.name(DOMAIN.as_bytes()));
+        let domain_id = Some(sink.name(FUNCTIONS_DOMAIN.as_bytes()));
         sink.push(
             process,
             RangeRow {

@@ -4,8 +4,8 @@
 use super::lines::{Lines, fields, note_not_rows, with_lines};
 use super::units;
 use super::{Head, Importer};
+use crate::demangle::readable;
 use crate::error::{Error, Result};
-use crate::trace::names::readable;
 use crate::trace::sink::{Need, ProcessInfo, ProcessIx, Sink, valid_duration};
 use crate::trace::summaries::{Content, DurationRow, DurationRows, Section, Summary};
 use hashbrown::HashMap;

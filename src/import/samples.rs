@@ -1,6 +1,6 @@
 //! Sums over sampled call stacks, for every format that holds such.
 
-use crate::trace::names::readable;
+use crate::demangle::readable;
 use crate::trace::summaries::{SampleProfile, SampleRow, Weight};
 use hashbrown::HashMap;
 

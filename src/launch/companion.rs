@@ -17,7 +17,7 @@ pub mod recorder;
 mod threads;
 
 use crate::error::{Error, Result};
-pub use facts::{Facts, ROLE, ROLE_LAUNCHER};
+pub use facts::Facts;
 pub use processes::{Member, Processes};
 pub use recorder::{Limits, Recorder};
 use serde_json::json;

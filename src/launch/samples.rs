@@ -1,7 +1,7 @@
 //! System samples: what the machine, the program's processes and its GPUs do meanwhile, measured from outside.
 //!
 //! [`host`] reads what the kernel says in `/proc`; [`gpu`] asks NVIDIA's management library, which is loaded when the
-//! program runs, and lived without where it is missing. Metrics and their units: [`crate::trace::metrics`].
+//! program runs, and lived without where it is missing. Metrics and their units: [`crate::metrics`].
 
 pub mod gpu;
 pub mod host;

@@ -4,7 +4,7 @@ use super::Listener;
 use super::pid;
 use super::recording::Recording;
 use crate::error::{Error, Result};
-use crate::trace::inputs;
+use crate::open::inputs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

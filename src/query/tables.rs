@@ -2,8 +2,8 @@
 
 use super::names::Naming;
 use super::source::{Source, SourceColumn, Trace, Type};
+use crate::demangle::readable;
 use crate::error::{Error, Result};
-use crate::trace::names::readable;
 use crate::trace::stored_shapes::Kernel;
 use polars::prelude::*;
 use std::sync::LazyLock;

@@ -1,7 +1,7 @@
 //! What a command answers: some tables, and what is partial about them.
 
 use super::table::{Format, Table};
-use crate::trace::sink::Note;
+use crate::note::Note;
 use serde_json::json;
 use std::io::{self, Write};
 

@@ -3,10 +3,10 @@
 use super::levels::{BIN_FACTOR, BINS_PER_TILE, Scale};
 use super::model::{Kept, Model};
 use super::rows::{Packed, Quantity, Row};
-use super::tree::{COPIES, KERNELS};
 use super::varint::Writer;
 use crate::analysis::allocated::{self, Allocated, Device};
 use crate::error::Result;
+use crate::lines::page::{COPIES, KERNELS};
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
 use hashbrown::HashMap;

@@ -4,8 +4,8 @@ use super::Timeline;
 use super::column::Column;
 use super::model::{Kept, Model, Store};
 use super::rows::{RECORDS_PER_TILE, Row};
-use super::tree::work_key;
 use super::varint::Writer;
+use crate::lines::page::work_key;
 
 /// Where a column's numbers come from.
 enum From {

@@ -1,10 +1,11 @@
 //! A row: which records it shows, in which lanes, and how it looks from afar.
 
 use super::column::Column;
-use super::lanes::lanes;
 use super::levels::{self, Bin, Scale, Slice, Spans};
 use super::model::{Field, Kept, Model, Shown, Store};
 use super::records::links_grow;
+use crate::lines::lanes::FirstFree;
+pub use crate::lines::page::{Kind, Quantity};
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
@@ -14,116 +15,6 @@ use std::io::{Read, Write};
 pub const RECORDS_PER_TILE: usize = 4096;
 /// A row of no more tiles of records has none of bins: pages draw so few records as they are.
 const TILES_AS_RECORDS: usize = 2;
-
-/// What a row shows; named as nvvp named its rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// Heading: a process.
-    Process,
-    /// Heading: a thread of the program.
-    Thread,
-    /// Calls of the runtime API.
-    Runtime,
-    /// Calls of the driver API.
-    Driver,
-    /// Calls of the operating system or of MPI.
-    HostCalls,
-    /// Ranges of the program.
-    Nvtx,
-    /// Marks of the program.
-    Markers,
-    /// OpenACC and OpenMP regions.
-    Directives,
-    /// Functions of the CPU, from samples.
-    Functions,
-    /// What the driver and CUPTI took.
-    Overhead,
-    /// Synchronisations.
-    Sync,
-    /// Heading: a GPU.
-    Device,
-    /// Unified memory events.
-    Migration,
-    /// Heading: a context.
-    Context,
-    /// Copies in one direction.
-    Memcpy,
-    /// Fills.
-    Memset,
-    /// Whole CUDA graphs.
-    Graph,
-    /// All kernels.
-    Compute,
-    /// Kernels of one name.
-    Kernel,
-    /// Heading: all streams.
-    Streams,
-    /// What ran in one stream.
-    Stream,
-    /// A quantity over time.
-    Counter,
-}
-
-impl Kind {
-    /// The word for it in the page, and the set of colours it is drawn in.
-    pub fn words(self) -> (&'static str, &'static str) {
-        match self {
-            Kind::Process => ("process", "other"),
-            Kind::Thread => ("thread", "other"),
-            Kind::Runtime => ("runtime", "runtime"),
-            Kind::Driver => ("driver", "driver"),
-            Kind::HostCalls => ("host_calls", "functions"),
-            Kind::Nvtx => ("nvtx", "nvtx"),
-            Kind::Markers => ("markers", "nvtx"),
-            Kind::Directives => ("directives", "nvtx"),
-            Kind::Functions => ("functions", "functions"),
-            Kind::Overhead => ("overhead", "overhead"),
-            Kind::Sync => ("sync", "sync"),
-            Kind::Device => ("device", "kernel"),
-            Kind::Migration => ("migration", "migration"),
-            Kind::Context => ("context", "kernel"),
-            Kind::Memcpy => ("memcpy", "memcpy"),
-            Kind::Memset => ("memset", "memset"),
-            Kind::Graph => ("graph", "kernel"),
-            Kind::Compute => ("compute", "kernel"),
-            Kind::Kernel => ("kernel", "kernel"),
-            Kind::Streams => ("streams", "kernel"),
-            Kind::Stream => ("stream", "kernel"),
-            Kind::Counter => ("counter", "other"),
-        }
-    }
-}
-
-/// What a counter row counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Quantity {
-    /// How much of the time the GPU was busy.
-    Busy,
-    /// Kernels that were launched and have not ended.
-    Queue,
-    /// How fast copies are.
-    Copies,
-    /// Memory in use.
-    Memory,
-    /// A metric that was sampled; the row's label names it.
-    Sample {
-        /// Its unit.
-        unit: &'static str,
-    },
-}
-
-impl Quantity {
-    /// Its name and unit.
-    pub fn words(self) -> (&'static str, &'static str) {
-        match self {
-            Quantity::Busy => ("GPU busy", "%"),
-            Quantity::Queue => ("Queue length", "kernels"),
-            Quantity::Copies => ("Copies", "GB/s"),
-            Quantity::Memory => ("Memory in use", "bytes"),
-            Quantity::Sample { unit } => ("Sample", unit),
-        }
-    }
-}
 
 /// One row.
 #[derive(Debug)]
@@ -272,6 +163,18 @@ impl Row {
     }
 }
 
+/// For slices in order of start the first lane that is free, from 0, and how many lanes that takes.
+fn lanes(slices: impl Iterator<Item = (u64, u64)>) -> (Column, u32) {
+    let mut column = Column::default();
+    let mut lanes = FirstFree::default();
+    for (start, end) in slices {
+        let lane = lanes.place(start, end);
+        // Lane 0 is left out until there is another: most rows need no lanes at all.
+        column.push((lane > 0 || !column.is_all_null()).then_some(u64::from(lane)));
+    }
+    (column, lanes.count())
+}
+
 /// A tile at rest. A row that one long record covers has tiles that are nearly all the same byte.
 #[derive(Debug)]
 pub enum Packed {
@@ -306,5 +209,51 @@ impl Packed {
                 bytes
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(slices: &[(u64, u64)]) -> (Vec<u32>, u32) {
+        let (column, count) = lanes(slices.iter().copied());
+        ((0..slices.len()).map(|i| column.id(i, 0)).collect(), count)
+    }
+
+    #[test]
+    fn slices_take_the_first_free_lane() {
+        assert_eq!(of(&[]), (vec![], 0));
+        assert_eq!(of(&[(0, 10), (10, 20), (20, 20), (20, 30)]), (vec![0, 0, 0, 0], 1));
+        assert_eq!(of(&[(0, 10), (5, 15), (9, 12), (10, 11), (12, 13)]), (vec![0, 1, 2, 0, 0], 3));
+    }
+
+    #[test]
+    fn the_lane_of_what_nests_is_its_depth() {
+        let nested = [(0, 100), (0, 50), (10, 20), (20, 50), (20, 30), (50, 100), (100, 100), (100, 200)];
+        assert_eq!(of(&nested), (vec![0, 1, 2, 2, 3, 1, 0, 0], 4));
+    }
+
+    #[test]
+    fn no_two_slices_of_a_lane_overlap_and_no_lane_is_wasted() {
+        let mut state = 7_u64;
+        let mut next = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        let mut slices = Vec::new();
+        for _ in 0..2_000 {
+            let start = next(10_000);
+            slices.push((start, start + next(200)));
+        }
+        slices.sort_unstable();
+        let (lanes, count) = of(&slices);
+        let mut last = vec![0; count as usize];
+        for (&(start, end), &lane) in slices.iter().zip(&lanes) {
+            assert!((0..lane as usize).all(|lower| last[lower] > start), "a lower lane was free");
+            assert!(last[lane as usize] <= start, "two slices overlap");
+            last[lane as usize] = end;
+        }
+        assert!((0..count).all(|lane| lanes.contains(&lane)));
     }
 }

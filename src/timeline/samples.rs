@@ -2,11 +2,11 @@
 
 use super::counters::Steps;
 use super::levels::Scale;
-use super::places::Places;
 use super::rows::{Kind, Quantity, Row};
 use super::tree::Tree;
 use crate::analysis::system::{Point, Series, is_averaged, usual_gap_ns};
-use crate::trace::metrics::unit_of;
+use crate::lines::page_names::Places;
+use crate::metrics::unit_of;
 
 /// Samples are in thousandths of their units.
 const FRACTIONS: f64 = 1000.0;

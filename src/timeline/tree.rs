@@ -2,20 +2,19 @@
 
 use super::counters::Memory;
 use super::model::{DIRECTIVE_TABLES, GPU_TABLES, Kept, Model};
-use super::places::Places;
 use super::rows::{Kind, Quantity, Row};
+use crate::lines::line::migrating_device;
+use crate::lines::page::{
+    COPIES, DIRECTIVE_ROWS, KERNELS, RANGE_ROWS, call_row, migration_label, range_row, work_key, work_row,
+};
+use crate::lines::page_names::Places;
 use hashbrown::HashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hash;
-use trace_format::vocabulary::{api_domain, host_call_domain, memcpy_kind, uvm_kind};
+use trace_format::vocabulary::api_domain;
 
 /// Kernels that have a row of their own in each context, those that took longest; the rest share one.
 const KERNEL_ROWS: usize = 200;
-
-/// Number of table `kernel` in field `table` of GPU work; copies, fills and graphs follow.
-pub(super) const KERNELS: u64 = 0;
-pub(super) const COPIES: u64 = 1;
-const FILLS: u64 = 2;
 
 /// All rows in the order in which they are shown, and where records are found.
 #[derive(Default)]
@@ -54,17 +53,6 @@ fn group<K: Copy + Eq + Hash + Ord>(
     groups.into_iter().collect()
 }
 
-/// What tells rows of GPU work in one context apart, in the order in which nvvp had them: copies by direction, fills,
-/// graphs, kernels.
-pub(super) fn work_key(table: Option<u64>, kind: u32) -> (u32, u32) {
-    match table {
-        Some(COPIES) => (0, kind),
-        Some(FILLS) => (1, 0),
-        Some(KERNELS) | None => (3, 0),
-        Some(_) => (2, 0),
-    }
-}
-
 /// Records of one thread or device, by what else tells rows apart.
 type Rows<K> = BTreeMap<K, Vec<u32>>;
 /// Records by process, and by thread or device.
@@ -96,26 +84,6 @@ struct Threads {
     functions: BTreeMap<u32, Rows<Option<u64>>>,
 }
 
-/// Rows of ranges, marks and other profilers' operators.
-const RANGE_ROWS: [(Kind, &str); 5] = [
-    (Kind::Nvtx, "NVTX ranges"),
-    (Kind::Markers, "Markers"),
-    (Kind::Nvtx, "Annotations"),
-    (Kind::Nvtx, "Operators"),
-    (Kind::Nvtx, "Python functions"),
-];
-
-/// Which of [`RANGE_ROWS`] shows a style. Push/pop and start/end ranges share one.
-fn range_row(style: u32) -> usize {
-    match style {
-        2 => 1,
-        3 => 3,
-        4 => 2,
-        5 => 4,
-        _ => 0,
-    }
-}
-
 impl Tree {
     /// Finds the rows of all records.
     pub(super) fn build(model: &Model, places: &Places, memory: &Memory) -> Tree {
@@ -134,7 +102,7 @@ impl Tree {
         let mut overhead = by_process(model, Kept::Overhead, |_| (0, ()));
         let mut syncs = by_process(model, Kept::Sync, |_| (0, ()));
         let (to, from, kind) = (uvm.field("dst_device"), uvm.field("src_device"), uvm.field("kind"));
-        let device = |i: usize| to.get(i).or(from.get(i)).unwrap_or(0) as u32;
+        let device = |i: usize| migrating_device(to.get(i), from.get(i)).unwrap_or(0) as u32;
         let mut migrations = by_process(model, Kept::Uvm, |i| (device(i), kind.id(i, 0)));
         let gpu = model.store(Kept::Gpu);
         let (device, context) = (gpu.field("device"), gpu.field("context"));
@@ -221,12 +189,7 @@ impl Tree {
             let label = format!("{}{of}", places.thread(process, tid));
             let thread = self.push(Row::heading(Kind::Thread, Some(root), label));
             for (domain, members) in calls.remove(&tid).into_iter().flatten() {
-                let (kind, label, table) = match domain {
-                    api_domain::DRIVER => (Kind::Driver, "Driver API", "api"),
-                    host_call_domain::OS_RUNTIME => (Kind::HostCalls, "OS Runtime", "host_call"),
-                    host_call_domain::MPI => (Kind::HostCalls, "MPI", "host_call"),
-                    _ => (Kind::Runtime, "Runtime API", "api"),
-                };
+                let (kind, label, table) = call_row(domain);
                 let row = self.leaf(kind, thread, label, Some(table), Kept::Api, members);
                 self.calls.insert((process, tid, domain), row);
             }
@@ -235,7 +198,7 @@ impl Tree {
                 self.leaf(kind, thread, label, Some("range"), Kept::Range, members);
             }
             for (table, members) in directives.remove(&tid).into_iter().flatten() {
-                let label = ["OpenACC", "OpenMP"][table as usize % 2];
+                let label = DIRECTIVE_ROWS[table as usize % DIRECTIVE_ROWS.len()];
                 let table = DIRECTIVE_TABLES[table as usize % 2].name;
                 self.leaf(Kind::Directives, thread, label, Some(table), Kept::Directive, members);
             }
@@ -259,12 +222,7 @@ impl Tree {
         let order = |i: usize| work_key(table.get(i), kind.id(i, 0));
         for ((place, direction), members) in group(members.iter().copied(), order) {
             let name = GPU_TABLES[[1, 2, 3, 0][place as usize]].name;
-            let (kind, label) = match place {
-                0 => (Kind::Memcpy, copy_label(direction)),
-                1 => (Kind::Memset, "MemSet".to_owned()),
-                2 => (Kind::Graph, "Graphs".to_owned()),
-                _ => (Kind::Compute, "Compute".to_owned()),
-            };
+            let (kind, label) = work_row((place, direction));
             let names = (place == 3).then(|| kernel_rows(model, &members));
             let row = self.leaf(kind, root, &label, Some(name), Kept::Gpu, members);
             self.work.insert((process, device, context, (place, direction)), row);
@@ -308,26 +266,4 @@ fn kernel_rows(model: &Model, members: &[u32]) -> Vec<(String, Vec<u32>)> {
         out.push((label, members));
     }
     out
-}
-
-fn copy_label(kind: u32) -> String {
-    match memcpy_kind::VOCABULARY.word(kind) {
-        Some(direction) => format!("MemCpy ({direction})"),
-        None => format!("MemCpy (kind {kind})"),
-    }
-}
-
-/// A unified memory row, in nvvp's words where it had some.
-fn migration_label(kind: u32) -> String {
-    match kind {
-        uvm_kind::BYTES_HTOD => "Data Migration (HtoD)".to_owned(),
-        uvm_kind::BYTES_DTOH => "Data Migration (DtoH)".to_owned(),
-        uvm_kind::BYTES_DTOD => "Data Migration (DtoD)".to_owned(),
-        uvm_kind::CPU_PAGE_FAULTS => "CPU Page Faults".to_owned(),
-        uvm_kind::GPU_PAGE_FAULTS => "GPU Page Faults".to_owned(),
-        uvm_kind::THRASHING => "Memory Thrashing".to_owned(),
-        uvm_kind::THROTTLING => "Memory Throttling".to_owned(),
-        uvm_kind::REMOTE_MAP => "Remote Map".to_owned(),
-        _ => format!("Unified Memory ({kind})"),
-    }
 }

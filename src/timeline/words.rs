@@ -1,14 +1,12 @@
 //! What records are called, and which of their fields pages show.
 
 use super::column::Column;
-use super::model::{GPU_TABLES, Kept, Shown, Store};
+use super::model::{DIRECTIVE_TABLES, GPU_TABLES, Kept, Shown, Store};
 use super::names::{EXTENTS, Naming, PageNames};
 use super::read::{Raw, unzigzag};
-use crate::cupti::operation::{MEMSET, memcpy_name, openmp_name};
+use crate::lines::words::page_name;
 use trace_format::tables;
-use trace_format::vocabulary::{
-    Vocabulary, memory_kind, openacc_kind, overhead_kind, range_style, sync_kind, uvm_kind,
-};
+use trace_format::vocabulary::{Vocabulary, memory_kind, range_style};
 
 /// `range.style` of marks.
 pub(super) const MARK: u64 = range_style::MARK as u64;
@@ -31,9 +29,7 @@ pub(super) fn names(raw: &Raw, kept: Kept, naming: &mut Naming) -> Column {
             let shape = raw.field("shape_id");
             let mut name = |i: usize| match GPU_TABLES[table.id(i, 0) as usize % GPU_TABLES.len()] {
                 t if t == &tables::KERNEL => naming.kernel(shape.id(i, u32::MAX)),
-                t if t == &tables::MEMCPY => naming.names.intern(memcpy_name(kind.id(i, 0))),
-                t if t == &tables::MEMSET => naming.names.intern(MEMSET),
-                _ => naming.names.intern("[CUDA graph]"),
+                t => naming.names.intern(&page_name(t, kind.id(i, 0))),
             };
             records.map(|i| Some(u64::from(name(i)))).collect()
         }
@@ -42,13 +38,13 @@ pub(super) fn names(raw: &Raw, kept: Kept, naming: &mut Naming) -> Column {
         Kept::Directive => {
             let variable = raw.field("variable_id");
             let mut name = |i: usize| {
-                if table.get(i) == Some(1) {
-                    return naming.names.intern(openmp_name(kind.id(i, 0)));
-                }
-                let event = openacc_kind::VOCABULARY.word(kind.id(i, 0)).unwrap_or("unknown");
+                let table = DIRECTIVE_TABLES[usize::from(table.get(i) == Some(1))];
+                let region = page_name(table, kind.id(i, 0));
                 match naming.labels.text(variable.id(i, 0)) {
-                    "" => naming.names.intern(&format!("acc_{event}")),
-                    variable => naming.names.intern(&format!("acc_{event} {variable}")),
+                    variable if table == &tables::OPENACC && !variable.is_empty() => {
+                        naming.names.intern(&format!("{region} {variable}"))
+                    }
+                    _ => naming.names.intern(&region),
                 }
             };
             records.map(|i| Some(u64::from(name(i)))).collect()
@@ -58,12 +54,12 @@ pub(super) fn names(raw: &Raw, kept: Kept, naming: &mut Naming) -> Column {
             records.map(|i| Some(u64::from(function(naming, i)))).collect()
         }
         Kept::Overhead | Kept::Sync | Kept::Uvm => {
-            let (vocabulary, what) = match kept {
-                Kept::Overhead => (&overhead_kind::VOCABULARY, "overhead"),
-                Kept::Sync => (&sync_kind::VOCABULARY, "synchronisation"),
-                _ => (&uvm_kind::VOCABULARY, "unified memory event"),
+            let table = match kept {
+                Kept::Overhead => &tables::OVERHEAD,
+                Kept::Sync => &tables::SYNC,
+                _ => &tables::UVM,
             };
-            records.map(|i| Some(u64::from(word(&mut naming.names, vocabulary, kind.id(i, 0), what)))).collect()
+            records.map(|i| Some(u64::from(naming.names.intern(&page_name(table, kind.id(i, 0)))))).collect()
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Names of one recording: kernels by what they are called, calls by whether they launch something.
 
 use crate::cupti;
+use crate::demangle::readable;
 use crate::demangle::{self, Demangling};
-use crate::trace::names::readable;
 use hashbrown::HashMap;
 use std::cell::OnceCell;
 use trace_format::columns::Batch;

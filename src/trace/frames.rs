@@ -1,6 +1,6 @@
 //! All open traces as one: what they define, and their rows in parallel batches.
 
-mod opening;
+mod adding;
 mod rows;
 
 use super::definitions::AllShapes;
@@ -81,7 +81,7 @@ pub struct Frames {
 
 impl Frames {
     /// Adds rows of `table` that no file of the process holds.
-    pub(super) fn keep(&mut self, process: u32, table: &'static TableSpec, frame: DataFrame) {
+    pub(crate) fn keep(&mut self, process: u32, table: &'static TableSpec, frame: DataFrame) {
         self.parts.push(Part::Kept { process, table, frame });
     }
 

@@ -4,6 +4,7 @@
 use super::numbered::without_numbers;
 pub use super::shapes::Shapes;
 use super::stored::Stored;
+use crate::demangle::readable;
 use hashbrown::hash_table::Entry;
 use hashbrown::{HashMap, HashTable};
 use polars::prelude::Column;
@@ -16,19 +17,8 @@ use trace_format::schema::AnyColumn;
 use trace_format::tables;
 use trace_format::tables::column::string;
 
-/// A name as text: each byte that is not UTF-8 is written as `\xff`. The replacement character would make one name of
-/// all that differ in such bytes alone, and add up what belongs to several.
-pub fn readable(name: &[u8]) -> Cow<'_, str> {
-    if let Ok(text) = std::str::from_utf8(name) {
-        return Cow::Borrowed(text);
-    }
-    let mut text = String::with_capacity(name.len() + 8);
-    for chunk in name.utf8_chunks() {
-        text.push_str(chunk.valid());
-        chunk.invalid().iter().for_each(|byte| text.push_str(&format!("\\x{byte:02x}")));
-    }
-    Cow::Owned(text)
-}
+/// The domain of ranges that are calls from a function log.
+pub const FUNCTIONS_DOMAIN: &str = "functions";
 
 /// Different byte strings, laid end to end, by number.
 #[derive(Default)]

@@ -3,8 +3,6 @@
 use super::sink::{Note, ProcessInfo};
 use super::stored::Stored;
 use crate::error::{Error, Result};
-use crate::import::Head;
-use crate::launch::companion::{ROLE, ROLE_LAUNCHER};
 use crate::numbers::counted;
 use polars::prelude::*;
 use std::path::Path;
@@ -12,7 +10,7 @@ use std::sync::Arc;
 use trace_format::read::{Problem, TraceReader};
 use trace_format::schema::{AnyColumn as _, TableSpec};
 use trace_format::tables::column::any;
-use trace_format::tables::{self, ClockRow};
+use trace_format::tables::{self, ClockRow, ROLE, ROLE_LAUNCHER};
 
 /// One open native file.
 pub struct NativeFile {
@@ -26,11 +24,6 @@ pub struct NativeFile {
 }
 
 impl NativeFile {
-    /// Whether the file is native.
-    pub fn sniff(head: &Head) -> bool {
-        head.raw.starts_with(&trace_format::header::MAGIC)
-    }
-
     /// Opens the file and reads who was recorded. Rows and what they refer to are not touched.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 use super::names::{Names, Shapes};
 use super::summaries::Summary;
+pub use crate::note::Note;
 use trace_format::columns::{Batch, Values};
 use trace_format::schema::{Row, RowBuilder, TableSpec, Unit};
 use trace_format::tables::{self, *};
@@ -90,15 +91,6 @@ pub struct ProcessInfo {
     pub unix_offset_ns: Option<i64>,
     /// It is no process of the program but the launcher, which measured from outside.
     pub is_launcher: bool,
-}
-
-/// What is partial or remarkable about a file, said before any table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
-    /// A short fixed word for machines, e.g. `lost-records`.
-    pub code: &'static str,
-    /// The sentence for people, with path and numbers.
-    pub text: String,
 }
 
 /// Index of a process within one sink.

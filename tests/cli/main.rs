@@ -8,6 +8,7 @@ mod errors;
 mod export;
 mod generated;
 mod info;
+mod layers;
 mod outputs;
 mod query;
 mod readme;

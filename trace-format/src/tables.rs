@@ -64,6 +64,12 @@ pub static PROCESS: TableSpec = TableSpec {
     doc: "One JSON object: who was recorded, by what, how. Unknown keys are legal.\n",
 };
 
+/// The key in [`PROCESS`] that says what a trace is of; a trace without it is of a process with CUDA.
+pub const ROLE: &str = "role";
+
+/// The value of [`ROLE`] for the launcher, whose trace holds what was measured from outside.
+pub const ROLE_LAUNCHER: &str = "launcher";
+
 /// Where the frames before this one are: lets a reader skip what it does not want.
 pub static INDEX: TableSpec = TableSpec {
     id: 60,

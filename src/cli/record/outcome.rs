@@ -2,7 +2,6 @@
 
 use super::place::Place;
 use super::rings;
-use crate::launch::companion::{ROLE, ROLE_LAUNCHER};
 use crate::launch::program::{self, Obstacle};
 use crate::launch::supervise::Ended;
 use crate::trace::ring;
@@ -15,8 +14,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use trace_format::read::TraceReader;
 use trace_format::schema::AnyColumn as _;
-use trace_format::tables;
 use trace_format::tables::column::loss;
+use trace_format::tables::{self, ROLE, ROLE_LAUNCHER};
 
 /// What is known about the program that ran.
 pub struct Ran {

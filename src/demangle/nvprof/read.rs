@@ -3,7 +3,7 @@
 use super::super::operators::OPERATORS;
 use super::super::parse::{Invalid, Parsed};
 use super::items::{Item, ItemId, Items, Name};
-use crate::trace::names::readable;
+use crate::demangle::readable;
 
 /// Nested constructs before the name is left mangled; see the limit of the correct parser.
 const MAX_DEPTH: u32 = 200;

@@ -5,9 +5,9 @@ use super::gpuprof_argument::GpuprofArgument;
 use super::json;
 use super::prepared::begin;
 use crate::cupti::operation::memory_kind;
-use crate::export::slices::place::Slot;
-use crate::export::slices::view::Col;
-use crate::export::slices::words::{UNKNOWN_SYNC, copy_word, sync_word};
+use crate::lines::place::Slot;
+use crate::lines::view::Col;
+use crate::lines::words::{UNKNOWN_SYNC, copy_word, sync_word};
 use crate::trace::ordered::Piece;
 use std::io::Write as _;
 

@@ -1,9 +1,9 @@
 //! Numbers for processes and threads. Viewers and readers want small integers, unique, and every lane its own thread.
 
 use super::json;
-use crate::export::slices::line::Line;
-use crate::export::slices::naming::Naming;
-use crate::export::slices::place::Track;
+use crate::lines::line::Line;
+use crate::lines::naming::Naming;
+use crate::lines::place::Track;
 use hashbrown::{HashMap, HashSet};
 
 /// What all events of a track have in common.

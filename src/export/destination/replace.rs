@@ -7,7 +7,7 @@
 use super::temporary::Temporary;
 use super::{Replace, Size};
 use crate::error::{Error, Result};
-use crate::export::folder::{MANIFEST, Manifest};
+use crate::exchange::folder::{MANIFEST, Manifest};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs;

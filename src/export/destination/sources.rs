@@ -1,7 +1,7 @@
 //! What is read is not written over, whatever the user adds to the command.
 
 use crate::error::{Error, Result};
-use crate::export::folder::{MANIFEST, Manifest};
+use crate::exchange::folder::{MANIFEST, Manifest};
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};

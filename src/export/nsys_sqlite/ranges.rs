@@ -2,6 +2,7 @@
 
 use super::{Writer, schema};
 use crate::error::Result;
+use crate::exchange::nsys_sqlite::FOREIGN_DOMAINS;
 use crate::export::database::{Rows, Value};
 use hashbrown::HashMap;
 use trace_format::tables::RangeRow;
@@ -12,11 +13,6 @@ const MARK: u32 = 34;
 const PUSH_POP: u32 = 59;
 const START_END: u32 = 60;
 const DOMAIN: u32 = 75;
-
-/// Styles of ranges that are not NVTX's, and the domains they are put into: nsys knows no other kind of range, and
-/// readers that do not care find them where PyTorch's own NVTX would be.
-pub const FOREIGN_DOMAINS: [(u32, &str); 3] =
-    [(3, "PyTorch operators"), (4, "PyTorch annotations"), (5, "Python functions")];
 
 /// What makes a domain: process, and style and name id.
 type DomainKey = (u32, u32, u32);

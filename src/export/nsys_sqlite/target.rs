@@ -1,8 +1,9 @@
 //! What records refer to: processes, threads, GPUs, contexts, streams, and what the file says about itself.
 
 use super::clock::utc;
-use super::{ORIGIN, PRODUCT, Writer, ids, schema};
+use super::{Writer, ids, schema};
 use crate::error::Result;
+use crate::exchange::nsys_sqlite::{ORIGIN, PRODUCT};
 use crate::export::database::{Rows, Value};
 use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! What records refer to: the process, its threads, devices, contexts and streams.
 
 use super::{CONTEXT, PROCESS, STREAM, THREAD, Writer, process_object, schema, stream_object};
+use crate::analysis::contexts::ContextDevices;
 use crate::error::Result;
-use crate::export::contexts::ContextDevices;
 use crate::export::database::{Rows, Value};
 use std::collections::BTreeMap;
 use trace_format::tables::{ContextRow, DeviceRow, StreamRow, ThreadRow};

@@ -7,8 +7,8 @@ use super::stage;
 use super::wire;
 use super::writer::packet;
 use crate::export::Context;
-use crate::export::slices::links;
-use crate::export::slices::place::{Placed, Slot};
+use crate::lines::links;
+use crate::lines::place::{Placed, Slot};
 use crate::trace::ordered::Piece;
 use std::sync::OnceLock;
 use trace_format::columns::{Batch, Values};
@@ -193,11 +193,11 @@ fn category(rows: &Batch, columns: &Columns, i: usize) -> u64 {
         "memcpy" => "gpu_memcpy",
         "memset" => "gpu_memset",
         // Column `domain` of calls: 1 is the driver.
-        "api" => match crate::export::slices::view::column::<u32>(rows, "domain").get(i) {
+        "api" => match crate::lines::view::column::<u32>(rows, "domain").get(i) {
             Some(1) => "cuda_driver",
             _ => "cuda_runtime",
         },
-        "host_call" => match crate::export::slices::view::column::<u32>(rows, "domain").get(i) {
+        "host_call" => match crate::lines::view::column::<u32>(rows, "domain").get(i) {
             Some(host_call_domain::MPI) => "mpi",
             _ => "os_runtime",
         },

@@ -4,8 +4,8 @@
 use super::names::{Columns, Names};
 use super::tracks::{Counter, Tracks};
 use crate::analysis::allocated::{self, Allocated};
-use crate::export::slices::line::Form;
-use crate::export::slices::place::{Placed, Slot};
+use crate::lines::line::Form;
+use crate::lines::place::{Placed, Slot};
 use crate::trace::ordered::Piece;
 use hashbrown::HashMap;
 use std::cmp::Reverse;

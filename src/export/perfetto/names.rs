@@ -5,8 +5,8 @@ use super::stage::Stages;
 use super::wire;
 use crate::analysis::cpu_stacks::{HostFrame, function_name};
 use crate::analysis::labels::Labels;
-use crate::export::slices::view::view;
-use crate::export::slices::words::described;
+use crate::lines::view::view;
+use crate::lines::words::described;
 use hashbrown::HashMap;
 use trace_format::columns::Batch;
 use trace_format::tables;
@@ -151,7 +151,7 @@ impl<'a> Names<'a> {
     }
 
     fn coded(&mut self, rows: &Batch, columns: &Columns, i: usize) -> u64 {
-        let code = |column: super::super::slices::view::Col<u32>| column.get(i).unwrap_or(0);
+        let code = |column: crate::lines::view::Col<u32>| column.get(i).unwrap_or(0);
         let codes = match rows.table.name {
             "memcpy" => (code(columns.kind), code(columns.src_kind) << 16 | code(columns.dst_kind) & 0xffff),
             "memset" => (code(columns.mem_kind), 0),

@@ -2,9 +2,9 @@
 
 use super::schema::{packet, track};
 use super::wire;
-use crate::export::slices::line::Line;
-use crate::export::slices::naming::Naming;
-use crate::export::slices::place::Track;
+use crate::lines::line::Line;
+use crate::lines::naming::Naming;
+use crate::lines::place::Track;
 use hashbrown::{HashMap, HashSet};
 
 /// A counter.
@@ -199,7 +199,7 @@ impl<'a, 'n> Tracks<'a, 'n> {
             Counter::Busy(process, device) => (self.device(out, process, device), "busy".to_owned(), "", 0),
             Counter::Queue(process) => (self.process(out, process), "launched and not begun".to_owned(), "", 1),
             Counter::Copies(process, device, kind) => {
-                let (word, _) = crate::export::slices::words::copy_word(kind);
+                let (word, _) = crate::lines::words::copy_word(kind);
                 (self.device(out, process, device), format!("copies {word}"), "GB/s", 2 + u64::from(kind))
             }
             Counter::Memory(process, device) => {

@@ -2,34 +2,26 @@
 //! slices overlap in part. Written in one pass over the records.
 
 use super::cpu::CpuTimeline;
-use super::lanes::{Nested, Open, Separate};
 use super::spill::{Spill, Stream};
 use crate::analysis::cpu_stacks::{HostFrame, HostStacks};
 use crate::analysis::stacks::{Frame, FrameText};
 use crate::error::Result;
+use crate::lines::lanes::{FirstFree, Nested, Open};
+use crate::lines::line::{Line, range_times};
 use crate::trace::frames::Frames;
 use crate::trace::ordered::Piece;
-use crate::trace::sink::valid_duration;
 use hashbrown::HashMap;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use trace_format::schema::Row;
 use trace_format::tables::{self, ApiRow, CpuSampleRow, KernelRow, MemcpyRow, MemsetRow, RangeRow};
-use trace_format::vocabulary::range_style;
 
-/// What a timeline belongs to; GPUs come before threads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-enum Place {
-    Stream { process: u32, device: u32, context: u32, stream: u32 },
-    Thread { process: u32, tid: u32 },
-}
-
-/// The slices of one place, one stream of events for each lane.
+/// The slices of one line, one stream of events for each lane.
 #[derive(Default)]
 struct Timeline {
-    separate: Separate,
-    nested: Nested,
+    separate: FirstFree<i64>,
+    nested: Nested<u32>,
     /// Slices of a thread that begin now, with what orders those that end together. One that begins at the same time
     /// and lasts longer may follow, and would be around them.
     waiting: Vec<Slice>,
@@ -73,7 +65,7 @@ pub(super) struct Profiles<'a> {
     frames: &'a Frames,
     text: &'a FrameText<'a>,
     table: &'a mut FrameTable,
-    timelines: HashMap<Place, Timeline>,
+    timelines: HashMap<Line, Timeline>,
     host: &'a HostStacks,
     /// By process of the trace, process and thread.
     cpu: BTreeMap<(u32, u32, u32), CpuTimeline>,
@@ -128,12 +120,7 @@ impl<'a> Profiles<'a> {
                 let end_ns = row.start_ns.saturating_add(duration_ns);
                 let (device, context, stream) = (row.device, row.context, row.stream);
                 let frame: fn(&$row) -> Frame = $frame;
-                self.on_stream(
-                    Place::Stream { process, device, context, stream },
-                    row.start_ns,
-                    end_ns,
-                    frame(&row),
-                )
+                self.on_stream(Line::Stream { process, device, context, stream }, row.start_ns, end_ns, frame(&row))
             }};
         }
         match piece.table() {
@@ -151,16 +138,11 @@ impl<'a> Profiles<'a> {
             }
             table if table == &tables::RANGE => {
                 let row = RangeRow::from_batch(&piece.rows, i);
-                let offset_ns = self.frames.offset_ns(process);
-                let original = |ns: i64| ns.saturating_sub(offset_ns);
-                let valid =
-                    row.end_ns.is_none_or(|end| valid_duration(original(row.start_ns), original(end)).is_some());
-                // A mark has no length.
-                if !valid || row.style == range_style::MARK {
+                let Some((start_ns, end_ns)) = range_times(&row, self.frames.offset_ns(process)) else {
                     return Ok(());
-                }
+                };
                 let frame = Frame::Range { domain: row.domain_id.unwrap_or(0), name: row.name_id };
-                self.on_thread(process, row.tid, row.start_ns, row.end_ns, frame)
+                self.on_thread(process, row.tid, start_ns, end_ns, frame)
             }
             _ => Ok(()),
         }
@@ -188,11 +170,11 @@ impl<'a> Profiles<'a> {
         timeline.sample(&mut self.spill, row.start_ns.saturating_sub(first_ns), row.weight_ns, &frames)
     }
 
-    fn on_stream(&mut self, place: Place, start_ns: i64, end_ns: i64, frame: Frame) -> Result<()> {
+    fn on_stream(&mut self, line: Line, start_ns: i64, end_ns: i64, frame: Frame) -> Result<()> {
         self.span(start_ns, end_ns);
         let (first_ns, frame) = (self.first_ns(), self.table.index(frame, self.text));
-        let timeline = self.timelines.entry(place).or_default();
-        let lane = timeline.separate.place(start_ns, end_ns);
+        let timeline = self.timelines.entry(line).or_default();
+        let lane = timeline.separate.place(start_ns, end_ns) as usize;
         if lane == timeline.lanes.len() {
             timeline.lanes.push(Stream::default());
         }
@@ -216,7 +198,7 @@ impl<'a> Profiles<'a> {
         self.span(start_ns, end_ns.unwrap_or(start_ns));
         let is_call = matches!(frame, Frame::Call(_));
         let (first_ns, frame) = (self.first_ns(), self.table.index(frame, self.text));
-        let timeline = self.timelines.entry(Place::Thread { process, tid }).or_default();
+        let timeline = self.timelines.entry(Line::Thread { process, tid }).or_default();
         if timeline.waiting.first().is_some_and(|slice| slice.start_ns != start_ns) {
             timeline.place_waiting(&mut self.spill, first_ns)?;
         }
@@ -231,13 +213,13 @@ impl<'a> Profiles<'a> {
     pub(super) fn finish(mut self) -> Result<Finished> {
         let (first_ns, last_ns) = self.span.unwrap_or((0, 0));
         let mut timelines: Vec<_> = std::mem::take(&mut self.timelines).into_iter().collect();
-        timelines.sort_unstable_by_key(|(place, _)| *place);
+        timelines.sort_unstable_by_key(|(line, _)| *line);
         let mut profiles = Vec::new();
-        for (place, mut timeline) in timelines {
+        for (line, mut timeline) in timelines {
             timeline.place_waiting(&mut self.spill, first_ns)?;
             let (lanes, spill) = (&mut timeline.lanes, &mut self.spill);
             timeline.nested.finish(|lane, open| close(lanes, spill, lane, &open, first_ns, last_ns))?;
-            let name = self.name(place);
+            let name = self.name(line);
             for (lane, events) in timeline.lanes.into_iter().enumerate() {
                 let name = if lane == 0 { name.clone() } else { format!("{name} (overlapping, {})", lane + 1) };
                 profiles.push((name, events));
@@ -251,13 +233,15 @@ impl<'a> Profiles<'a> {
         Ok(Finished { profiles, end_ns: last_ns.saturating_sub(first_ns), spill: self.spill })
     }
 
-    fn name(&self, place: Place) -> String {
-        let frames = match place {
-            Place::Stream { process, device, context, stream } => {
+    fn name(&self, line: Line) -> String {
+        let frames = match line {
+            Line::Stream { process, device, context, stream } => {
                 [Frame::Process(process), Frame::Device { process, device }, Frame::Stream { context, stream }]
                     .to_vec()
             }
-            Place::Thread { process, tid } => [Frame::Process(process), Frame::Thread { process, tid }].to_vec(),
+            Line::Thread { process, tid } => [Frame::Process(process), Frame::Thread { process, tid }].to_vec(),
+            // No record is put on another line here.
+            other => [Frame::Process(other.process())].to_vec(),
         };
         // One process needs no telling.
         let from = usize::from(self.frames.processes.len() == 1);
@@ -271,7 +255,7 @@ impl Timeline {
         self.waiting.sort_by_key(|slice| (Reverse(slice.end_ns), slice.is_call));
         for slice in self.waiting.drain(..) {
             let lanes = &mut self.lanes;
-            let open = Open { end_ns: slice.end_ns, frame: slice.frame };
+            let open = Open { end_ns: slice.end_ns, what: slice.frame };
             let lane = self
                 .nested
                 .place(slice.start_ns, open, |lane, open| close(lanes, spill, lane, &open, first_ns, i64::MAX))?;
@@ -292,10 +276,10 @@ fn close(
     lanes: &mut [Stream],
     spill: &mut Spill,
     lane: usize,
-    open: &Open,
+    open: &Open<u32>,
     first_ns: i64,
     last_ns: i64,
 ) -> Result<()> {
     let at = open.end_ns.min(last_ns).saturating_sub(first_ns);
-    spill.append(&mut lanes[lane], |out| event(out, false, 'C', open.frame, at))
+    spill.append(&mut lanes[lane], |out| event(out, false, 'C', open.what, at))
 }

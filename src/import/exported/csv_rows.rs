@@ -2,7 +2,7 @@
 
 use super::{Declared, shape};
 use crate::error::{Error, Result};
-use crate::export::flat::{FILE_ROWS, IS_LAST, ORIGIN, ROW, name_column};
+use crate::exchange::flat::{FILE_ROWS, IS_LAST, ORIGIN, ROW, name_column};
 use crate::import::encoding::Decoded;
 use crate::import::lines::note_unended;
 use crate::numbers::items;

@@ -2,7 +2,7 @@
 
 use super::{Declared, shape};
 use crate::error::{Error, Result};
-use crate::export::flat::name_column;
+use crate::exchange::flat::name_column;
 use crate::trace::batch;
 use crate::trace::guard::guarded;
 use crate::trace::parquet::{ParquetFile, Source};

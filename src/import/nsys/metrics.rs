@@ -2,7 +2,7 @@
 //! links were, tens of them thousands of times a second.
 
 use super::{Reader, pid};
-use crate::trace::names::readable;
+use crate::demangle::readable;
 use crate::trace::sink::ProcessIx;
 use hashbrown::HashMap;
 use trace_format::tables::SampleRow;

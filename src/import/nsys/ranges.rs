@@ -1,7 +1,7 @@
 //! NVTX ranges and marks.
 
 use super::{Reader, process_part};
-use crate::export::nsys_sqlite::FOREIGN_DOMAINS;
+use crate::exchange::nsys_sqlite::FOREIGN_DOMAINS;
 use crate::import::rows::{Col, Fields};
 use hashbrown::HashMap;
 use trace_format::tables::RangeRow;

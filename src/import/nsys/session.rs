@@ -25,8 +25,9 @@ pub(super) struct Session {
 pub(super) fn read(db: &Connection, tables: &Tables, path: &Path, sink: &mut Sink) -> Session {
     let mut value = |name: &'static str| meta(db, tables, path, sink, name);
     let product = value("EXPORT_PRODUCT_VERSION");
-    let ours = value("EXPORT_PRODUCT_NAME").is_some_and(|name| name == crate::export::nsys_sqlite::PRODUCT);
-    let origin_ns = value(crate::export::nsys_sqlite::ORIGIN).filter(|_| ours).and_then(|value| value.parse().ok());
+    let ours = value("EXPORT_PRODUCT_NAME").is_some_and(|name| name == crate::exchange::nsys_sqlite::PRODUCT);
+    let origin_ns =
+        value(crate::exchange::nsys_sqlite::ORIGIN).filter(|_| ours).and_then(|value| value.parse().ok());
     let schema = value("EXPORT_SCHEMA_VERSION");
     let normalised = value("EXPORT_PARAM_TIME_NORMALIZE").is_some_and(|value| value == "true");
     let shift = ["EXPORT_CONFIG_TIME_SHIFT", "EXPORT_PARAM_TIME_SHIFT"]

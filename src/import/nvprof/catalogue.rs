@@ -2,7 +2,7 @@
 //! metrics, events and what was sampled or measured per instruction.
 
 use super::Reader;
-use crate::export::nvprof_db::about::{CALLS, EXPORT};
+use crate::exchange::nvprof_db::{CALLS, EXPORT};
 use crate::import::unread_tables;
 
 /// What the names of all tables of records begin with.

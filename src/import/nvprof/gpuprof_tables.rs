@@ -2,7 +2,7 @@
 //! ([`crate::export::nvprof_db::about`]).
 
 use super::Reader;
-use crate::export::nvprof_db::about::{EXPORT, ORIGIN, SHIFT};
+use crate::exchange::nvprof_db::{EXPORT, ORIGIN, SHIFT};
 use crate::trace::sink::Sink;
 use hashbrown::HashMap;
 use rusqlite::Connection;

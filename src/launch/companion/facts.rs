@@ -4,11 +4,7 @@ use serde_json::{Map, Value, json};
 use std::ffi::OsString;
 use std::fs;
 use std::time::Duration;
-
-/// The key that says what a trace is of; a trace without it is of a process with CUDA.
-pub const ROLE: &str = "role";
-/// The launcher: its trace holds what was measured from outside.
-pub const ROLE_LAUNCHER: &str = "launcher";
+use trace_format::tables::{ROLE, ROLE_LAUNCHER};
 
 /// What the launcher says about itself.
 pub struct Facts<'a> {

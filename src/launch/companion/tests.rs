@@ -2,7 +2,7 @@ use super::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 use trace_format::read::TraceReader;
-use trace_format::tables::{self, ClockRow, NoteRow, SampleRow, StringRow};
+use trace_format::tables::{self, ClockRow, NoteRow, ROLE, ROLE_LAUNCHER, SampleRow, StringRow};
 
 struct File(PathBuf);
 

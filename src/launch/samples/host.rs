@@ -4,7 +4,7 @@ use super::paced::Paced;
 use super::procfs::{self, CpuTicks};
 use crate::launch::companion::processes::Stat;
 use crate::launch::companion::{Member, Processes, Recorder, Sampler};
-use crate::trace::metrics::name;
+use crate::metrics::name;
 use std::collections::HashMap;
 use std::time::Duration;
 use trace_format::tables::SampleRow;

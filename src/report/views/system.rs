@@ -3,9 +3,9 @@
 use super::named::Named;
 use crate::analysis::system::{reduce, series};
 use crate::error::Result;
+use crate::metrics::unit_of;
 use crate::render::table::{Cell, Table};
 use crate::report::Context;
-use crate::trace::metrics::unit_of;
 use crate::trace::sink::Detail;
 use trace_format::tables;
 

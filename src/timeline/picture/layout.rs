@@ -6,7 +6,6 @@ use super::rows::{Busy, Class, Kind, OnDevice, Rows};
 use crate::analysis::labels::Labels;
 use crate::analysis::launches;
 use crate::analysis::stacks::thread_text;
-use crate::cupti::operation;
 use crate::error::Result;
 use crate::numbers::counted;
 use std::collections::{BTreeSet, HashMap};
@@ -157,45 +156,13 @@ pub(super) fn lines(mut rows: Rows, labels: &Labels, most: usize) -> Result<(Vec
             lines.push(Line { depth: 0, label: labels.process(process), busy: None, is_summary: false });
             last = Some(process);
         }
-        let (depth, label) = match kind {
-            Kind::Ranges(tid) => (1, format!("{}: ranges", name(process, tid))),
-            Kind::Calls(tid) => (1, format!("{}: CUDA API", name(process, tid))),
-            Kind::OtherThreads => (1, "other threads".to_owned()),
-            Kind::Device(device, OnDevice::All) => match labels.device(process, device) {
-                "" => (1, format!("GPU {device}")),
-                name => (1, format!("GPU {device} ({name})")),
-            },
-            Kind::Device(_, OnDevice::Migration) => (2, "Unified memory".to_owned()),
-            Kind::Device(_, OnDevice::Compute) => (2, "Compute".to_owned()),
-            Kind::Device(_, OnDevice::Copies(kind)) => (2, copies(kind)),
-            Kind::Device(_, OnDevice::Fills) => (2, "MemSet".to_owned()),
-            Kind::Device(device, OnDevice::Stream(context, stream)) => {
-                let several = contexts.get(&(process, device)).is_some_and(|all| all.len() > 1);
-                (
-                    2,
-                    if several {
-                        format!("Context {context}, stream {stream}")
-                    } else {
-                        format!("Stream {stream}")
-                    },
-                )
-            }
-            Kind::Device(_, OnDevice::OtherStreams) => (2, "other streams".to_owned()),
-        };
+        let several_contexts = |device| contexts.get(&(process, device)).is_some_and(|all| all.len() > 1);
+        let thread = |tid| name(process, tid);
+        let (depth, label) = kind.label(labels, process, &thread, &several_contexts);
         let is_summary = matches!(kind, Kind::Device(_, OnDevice::All));
         lines.push(Line { depth, label: printable(&label), busy: Some(busy), is_summary });
     }
     Ok((lines, hidden))
-}
-
-/// A row of copies as nvvp called it: `MemCpy (HtoD)`.
-fn copies(kind: u32) -> String {
-    let name = operation::memcpy_name(kind).trim_matches(['[', ']']);
-    match (name.strip_prefix("CUDA memcpy"), name.strip_prefix("Unified Memory Memcpy")) {
-        (Some(direction), _) if !direction.is_empty() => format!("MemCpy ({})", direction.trim()),
-        (_, Some(direction)) => format!("Unified memory ({})", direction.trim()),
-        _ => "MemCpy".to_owned(),
-    }
 }
 
 /// A colour as red, green, blue.

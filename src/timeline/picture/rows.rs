@@ -2,6 +2,8 @@
 
 use super::columns::Columns;
 use crate::error::Result;
+use crate::lines::line::{migrating_device, range_times};
+pub use crate::lines::picture::{Class, Kind, OnDevice};
 use crate::trace::frames::Frames;
 use crate::trace::ordered::Piece;
 use crate::trace::select::Filter;
@@ -26,112 +28,6 @@ pub(super) const TABLES: &[&TableSpec] = &[
 
 /// Tables that pages show and pictures do not.
 pub(super) const NOT_DRAWN: &[&TableSpec] = &[&tables::SYNC, &tables::OVERHEAD, &tables::OPENACC, &tables::OPENMP];
-
-/// What made a row busy: its colour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Class {
-    /// A kernel.
-    Kernel,
-    /// A graph that was recorded as a whole.
-    Graph,
-    /// A copy to the GPU.
-    CopyIn,
-    /// A copy from the GPU.
-    CopyOut,
-    /// A copy within a GPU or between two.
-    Copy,
-    /// A fill.
-    Fill,
-    /// Unified memory moved.
-    Migration,
-    /// A call of the CUDA API.
-    Call,
-    /// A range of the program.
-    Range,
-}
-
-impl Class {
-    /// All of them, in the order of the legend.
-    pub const ALL: [Class; 9] = [
-        Class::Kernel,
-        Class::Graph,
-        Class::CopyIn,
-        Class::CopyOut,
-        Class::Copy,
-        Class::Fill,
-        Class::Migration,
-        Class::Call,
-        Class::Range,
-    ];
-
-    /// What the legend calls it.
-    pub fn text(self) -> &'static str {
-        match self {
-            Class::Kernel => "kernels",
-            Class::Graph => "graphs",
-            Class::CopyIn => "copies to the GPU",
-            Class::CopyOut => "copies from the GPU",
-            Class::Copy => "other copies",
-            Class::Fill => "fills",
-            Class::Migration => "unified memory",
-            Class::Call => "API calls",
-            Class::Range => "ranges",
-        }
-    }
-
-    fn of_copy(kind: u32) -> Class {
-        match kind {
-            1 | 3 | 11 => Class::CopyIn,
-            2 | 4 | 12 => Class::CopyOut,
-            _ => Class::Copy,
-        }
-    }
-}
-
-/// Which row of a process; in the order in which they are drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    /// Ranges of a thread.
-    Ranges(u32),
-    /// API calls of a thread.
-    Calls(u32),
-    /// Calls and ranges of all threads that have no row of their own.
-    OtherThreads,
-    /// A row of a GPU.
-    Device(u32, OnDevice),
-}
-
-impl Kind {
-    /// Whether the row counts records that no other row counts; those of a GPU's streams are counted in its total.
-    pub fn is_part_of_total(self) -> bool {
-        matches!(
-            self,
-            Kind::Ranges(_)
-                | Kind::Calls(_)
-                | Kind::OtherThreads
-                | Kind::Device(_, OnDevice::All | OnDevice::Migration)
-        )
-    }
-}
-
-/// Which row of a GPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum OnDevice {
-    /// All work together.
-    All,
-    /// Unified memory moved.
-    Migration,
-    /// Kernels, and graphs that were recorded as a whole.
-    Compute,
-    /// Copies of one `CUpti_ActivityMemcpyKind`.
-    Copies(u32),
-    /// Fills.
-    Fills,
-    /// A stream: context and stream.
-    Stream(u32, u32),
-    /// All streams that have no row of their own.
-    OtherStreams,
-}
 
 /// How busy one row was.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -301,7 +197,7 @@ impl Reading<'_> {
             table if table == &tables::UVM => {
                 let row = UvmRow::from_batch(rows, i);
                 let Some(ns) = row.duration_ns.filter(|_| moves(Some(row.kind))) else { return };
-                let device = row.dst_device.or(row.src_device).unwrap_or(0);
+                let device = migrating_device(row.dst_device, row.src_device).unwrap_or(0);
                 let kind = Kind::Device(device, OnDevice::Migration);
                 self.add(process, kind, Class::Migration, row.start_ns, row.start_ns.saturating_add(ns));
             }
@@ -312,14 +208,10 @@ impl Reading<'_> {
             }
             _ => {
                 let row = RangeRow::from_batch(rows, i);
-                let offset_ns = self.frames.offset_ns(process);
-                let original = |ns: i64| ns.saturating_sub(offset_ns);
-                let valid =
-                    row.end_ns.is_none_or(|end| valid_duration(original(row.start_ns), original(end)).is_some());
-                // Marks have no length. A range that is open at the end lasts to the end.
-                if valid && row.style != MARK {
-                    let end_ns = row.end_ns.unwrap_or(i64::MAX);
-                    self.add(process, Kind::Ranges(row.tid), Class::Range, row.start_ns, end_ns);
+                // A range that is open at the end lasts to the end.
+                if let Some((start_ns, end_ns)) = range_times(&row, self.frames.offset_ns(process)) {
+                    let end_ns = end_ns.unwrap_or(i64::MAX);
+                    self.add(process, Kind::Ranges(row.tid), Class::Range, start_ns, end_ns);
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! What a device is asked, one entry for each call of the library.
 
 use crate::launch::companion::Recorder;
-use crate::trace::metrics::name;
+use crate::metrics::name;
 use nvml_wrapper::Device;
 use nvml_wrapper::bitmasks::device::ThrottleReasons;
 use nvml_wrapper::enum_wrappers::device::{Clock, PcieUtilCounter, TemperatureSensor};

@@ -15,13 +15,13 @@ macro_rules! view {
     ($(#[doc = $doc:literal])+ $name:ident { $($field:ident : $ty:ty,)+ }) => {
         $(#[doc = $doc])+
         pub struct $name<'a> {
-            $(#[allow(missing_docs, reason = "the registry documents the column")] pub $field: $crate::export::slices::view::Col<'a, $ty>,)+
+            $(#[allow(missing_docs, reason = "the registry documents the column")] pub $field: $crate::lines::view::Col<'a, $ty>,)+
         }
 
         impl<'a> $name<'a> {
             /// The columns of `rows`.
             pub fn of(rows: &'a trace_format::columns::Batch) -> Self {
-                $name { $($field: $crate::export::slices::view::column(rows, stringify!($field)),)+ }
+                $name { $($field: $crate::lines::view::column(rows, stringify!($field)),)+ }
             }
         }
     };

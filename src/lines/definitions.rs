@@ -1,10 +1,11 @@
 //! What a trace says about its threads, streams and contexts before anything happens in them.
 
 use super::view::column;
+use crate::analysis::contexts::ContextDevices;
 use crate::error::Result;
-use crate::export::Context;
-use crate::export::contexts::ContextDevices;
+use crate::trace::frames::Frames;
 use crate::trace::ordered::Chunk;
+use crate::trace::select::Filter;
 use hashbrown::HashMap;
 use trace_format::schema::TableSpec;
 use trace_format::tables;
@@ -28,10 +29,13 @@ impl Definitions {
     ///
     /// # Errors
     /// A part of a file that cannot be read, or what `each` returns.
-    pub fn read(context: &Context, mut each: impl FnMut(&Chunk) -> Result<()>) -> Result<Definitions> {
-        let mut definitions =
-            Definitions { contexts: ContextDevices::read(context.frames)?, ..Definitions::default() };
-        context.frames.in_order(DEFINING, context.filter, |chunk| {
+    pub fn read(
+        frames: &Frames,
+        filter: &Filter,
+        mut each: impl FnMut(&Chunk) -> Result<()>,
+    ) -> Result<Definitions> {
+        let mut definitions = Definitions { contexts: ContextDevices::read(frames)?, ..Definitions::default() };
+        frames.in_order(DEFINING, filter, |chunk| {
             for (piece, i) in chunk.iter() {
                 let number = |name| column::<u32>(&piece.rows, name).get(i);
                 let process = piece.process;

@@ -1,13 +1,13 @@
 //! Function logs beside traces: their entries become ranges of the process that wrote them.
 
-use super::batch;
-use super::frames::{Frames, OpenedFile, Process};
-use super::sink::{Need, Note, Sink, SinkProcess};
 use crate::error::{Error, Result};
 use crate::import::Head;
 use crate::import::Importer as _;
 use crate::import::function_log::{self, FunctionLog, date_text};
 use crate::numbers::items;
+use crate::trace::batch;
+use crate::trace::frames::{Frames, OpenedFile, Process};
+use crate::trace::sink::{Need, Note, Sink, SinkProcess};
 use std::path::{Path, PathBuf};
 use trace_format::columns::{Batch, Values};
 use trace_format::tables;
@@ -50,11 +50,11 @@ impl Frames {
             return Err(Error::at(path, "not a function log: none of its first lines holds a JSON object with \"function\" and \"execution_time\"")
                 .remedy("docs/function-logs.md says what is read"));
         }
-        let mut sink = Sink::new(&mut self.names, &mut self.shapes.imported);
+        let mut sink = self.sink();
         let found = function_log::read(path, options, need, &mut sink)?;
         sink.finish();
-        let (origin, processes) = (std::mem::take(&mut sink.origin), std::mem::take(&mut sink.processes));
-        self.notes.append(&mut sink.notes);
+        let Sink { origin, processes, notes, .. } = sink;
+        self.notes.extend(notes);
         let first = self.processes.len() as u32;
         for process in processes {
             self.join_process(path, process, recorded)?;

@@ -1,10 +1,14 @@
 //! The lines of a timeline, and the form in which a row is drawn.
 
+use super::lanes::Nesting;
 use crate::analysis::cpu_slices::SampledThread;
-use crate::export::lanes::Nesting;
+use crate::trace::sink::valid_duration;
+use trace_format::tables::RangeRow;
+use trace_format::vocabulary::range_style;
 
-/// Where slices are drawn: a stream of a GPU, a thread of a process, or a place for what is on neither.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// Where slices are drawn: a stream of a GPU, a thread of a process, or a place for what is on neither. In order: lines of
+/// GPUs come before those of threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Line {
     /// Kernels, copies, fills and event records of a stream.
     Stream {
@@ -170,4 +174,45 @@ pub enum Form {
     Moment,
     /// A record whose times cannot be right, or that has none.
     Timeless,
+}
+
+/// The GPU on whose line a unified memory event stands: where memory went, or else where it came from. `None`: neither is
+/// a GPU.
+pub fn migrating_device<T>(to: Option<T>, from: Option<T>) -> Option<T> {
+    to.or(from)
+}
+
+/// Start and end of a range in nanoseconds; no end where it was still open when the recording ended. `None`: it cannot be
+/// drawn with a length, because it is a mark or its times on the trace's own clock, `offset_ns` before these, are impossible.
+pub fn range_times(row: &RangeRow, offset_ns: i64) -> Option<(i64, Option<i64>)> {
+    let original = |ns: i64| ns.saturating_sub(offset_ns);
+    let is_valid = row.end_ns.is_none_or(|end| valid_duration(original(row.start_ns), original(end)).is_some());
+    (is_valid && row.style != range_style::MARK).then_some((row.start_ns, row.end_ns))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_has_a_length_unless_it_is_a_mark_or_ends_before_it_starts() {
+        let range = |start_ns, end_ns, style| RangeRow { start_ns, end_ns, style, ..RangeRow::default() };
+        assert_eq!(range_times(&range(105, Some(120), range_style::PUSH_POP), 100), Some((105, Some(120))));
+        assert_eq!(range_times(&range(105, None, range_style::START_END), 100), Some((105, None)));
+        assert_eq!(range_times(&range(105, None, range_style::MARK), 100), None);
+        assert_eq!(range_times(&range(105, Some(104), range_style::PUSH_POP), 100), None);
+    }
+
+    #[test]
+    fn memory_that_moves_stands_on_the_line_of_where_it_goes() {
+        assert_eq!(migrating_device(Some(1), Some(2)), Some(1));
+        assert_eq!(migrating_device(None, Some(2)), Some(2));
+        assert_eq!(migrating_device::<u32>(None, None), None);
+    }
+
+    #[test]
+    fn lines_of_gpus_come_before_those_of_threads() {
+        let stream = Line::Stream { process: 9, device: 9, context: 9, stream: 9 };
+        assert!(stream < Line::Thread { process: 0, tid: 0 });
+    }
 }

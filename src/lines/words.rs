@@ -1,11 +1,13 @@
-//! What slices are called that have no name of their own. The words are Kineto's where it has some, so that its
-//! readers know them.
+//! What slices are called that have no name of their own. In files for viewers the words are Kineto's where it has some,
+//! so that its readers know them; in pages they are nvprof's, as in reports.
 
 use super::view::column;
 use crate::cupti::operation::{self, memory_kind};
 use std::borrow::Cow;
 use trace_format::columns::Batch;
-use trace_format::vocabulary::{Vocabulary, memory_operation, openacc_kind, uvm_kind};
+use trace_format::schema::TableSpec;
+use trace_format::tables;
+use trace_format::vocabulary::{Vocabulary, memory_operation, openacc_kind, overhead_kind, sync_kind, uvm_kind};
 
 /// Kineto's word for a copy, and whether it stands for this kind alone.
 pub fn copy_word(kind: u32) -> (&'static str, bool) {
@@ -89,5 +91,27 @@ pub fn described(rows: &Batch, i: usize) -> (&'static [u8], Cow<'static, str>) {
         "openacc" => (b"openacc", of(&openacc_kind::VOCABULARY, "acc_")),
         "openmp" => (b"openmp", operation::openmp_name(number("kind")).into()),
         other => (b"other", other.into()),
+    }
+}
+
+/// What pages call a row of `table` that has no name of its own and is of this kind; the kind does not matter for fills
+/// and graphs.
+pub fn page_name(table: &TableSpec, kind: u32) -> Cow<'static, str> {
+    let word = |vocabulary: &Vocabulary, what: &str| match vocabulary.word(kind) {
+        Some(word) => Cow::Borrowed(word),
+        None => Cow::Owned(format!("{what} {kind}")),
+    };
+    match table {
+        table if table == &tables::MEMCPY => operation::memcpy_name(kind).into(),
+        table if table == &tables::MEMSET => operation::MEMSET.into(),
+        table if table == &tables::GRAPH => operation::GRAPH.into(),
+        table if table == &tables::OPENMP => operation::openmp_name(kind).into(),
+        table if table == &tables::OPENACC => {
+            format!("acc_{}", openacc_kind::VOCABULARY.word(kind).unwrap_or("unknown")).into()
+        }
+        table if table == &tables::OVERHEAD => word(&overhead_kind::VOCABULARY, "overhead"),
+        table if table == &tables::SYNC => word(&sync_kind::VOCABULARY, "synchronisation"),
+        table if table == &tables::UVM => word(&uvm_kind::VOCABULARY, "unified memory event"),
+        other => other.name.into(),
     }
 }

@@ -1,10 +1,10 @@
 //! Gives every row its line and lane.
 
 use super::definitions::Definitions;
-use super::line::{Form, Line};
+use super::line::{Form, Line, migrating_device};
 use super::links::Links;
 use super::view::view;
-use crate::export::lanes::Lanes;
+use crate::lines::lanes::Lanes;
 use crate::trace::ordered::{Chunk, Piece};
 use hashbrown::HashMap;
 use std::ops::Range;
@@ -329,7 +329,7 @@ fn line_of(definitions: &Definitions, source: &Source, i: usize) -> Line {
             Line::Sync { process, device, context: context(), stream: columns.stream.get(i) }
         }
         Kind::UnifiedMemory => {
-            let device = columns.dst_device.get(i).or(columns.src_device.get(i));
+            let device = migrating_device(columns.dst_device.get(i), columns.src_device.get(i));
             Line::UnifiedMemory { process, device }
         }
         Kind::Memory => Line::Memory { process, device: device() },

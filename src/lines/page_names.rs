@@ -1,4 +1,4 @@
-//! What processes, threads, GPUs, contexts and streams are called in rows.
+//! What processes, threads, GPUs, contexts and streams are called in the rows of a page.
 
 use crate::analysis::labels::Labels;
 use crate::analysis::launches::{green_contexts, thread_names};
@@ -13,7 +13,7 @@ use trace_format::vocabulary::stream_flag::NULL;
 type Stream = (u32, u32, u32);
 
 /// Names of places.
-pub(super) struct Places<'a> {
+pub struct Places<'a> {
     labels: &'a Labels<'a>,
     threads: HashMap<(u32, u32), u32>,
     green: HashMap<(u32, u32), u32>,
@@ -26,7 +26,7 @@ impl<'a> Places<'a> {
     ///
     /// # Errors
     /// A part of a file that cannot be read.
-    pub(super) fn read(labels: &'a Labels<'a>) -> Result<Self> {
+    pub fn read(labels: &'a Labels<'a>) -> Result<Self> {
         let frames = labels.frames();
         let keep = |known: &mut HashMap<Stream, (u32, u32)>, stream: Stream, (name, flag): (u32, u32)| {
             // The larger of several, so that the order in which they are met does not show.
@@ -70,11 +70,12 @@ impl<'a> Places<'a> {
     }
 
     /// Process id, where the trace says.
-    pub(super) fn pid(&self, process: u32) -> Option<u32> {
+    pub fn pid(&self, process: u32) -> Option<u32> {
         self.labels.frames().processes.get(process as usize).and_then(|p| p.info.pid)
     }
 
-    pub(super) fn process(&self, process: u32) -> String {
+    /// The heading of a process.
+    pub fn process(&self, process: u32) -> String {
         let label = self.labels.process(process);
         let heading = [("process", "Process"), ("launcher", "Launcher")].into_iter();
         let mut heading =
@@ -82,26 +83,30 @@ impl<'a> Places<'a> {
         heading.next().unwrap_or(label)
     }
 
-    pub(super) fn thread(&self, process: u32, tid: u32) -> String {
+    /// The heading of a thread.
+    pub fn thread(&self, process: u32, tid: u32) -> String {
         let name = self.threads.get(&(process, tid)).map_or("", |&id| self.labels.text(id));
         if name.is_empty() { format!("Thread {tid}") } else { format!("Thread {tid} ({name})") }
     }
 
-    pub(super) fn device(&self, process: u32, device: u32) -> String {
+    /// The heading of a GPU.
+    pub fn device(&self, process: u32, device: u32) -> String {
         match self.labels.device(process, device) {
             "" => format!("Device {device}"),
             name => format!("[{device}] {name}"),
         }
     }
 
-    pub(super) fn context(&self, process: u32, context: u32) -> String {
+    /// The heading of a context.
+    pub fn context(&self, process: u32, context: u32) -> String {
         match self.green.get(&(process, context)) {
             Some(parent) => format!("Context {context} (green, of {parent})"),
             None => format!("Context {context}"),
         }
     }
 
-    pub(super) fn stream(&self, process: u32, context: u32, stream: u32) -> String {
+    /// The label of a stream.
+    pub fn stream(&self, process: u32, context: u32, stream: u32) -> String {
         let (name, flag) = self.streams.get(&(process, context, stream)).copied().unwrap_or_default();
         match self.labels.text(name) {
             "" if flag == NULL => format!("Stream {stream} (default)"),

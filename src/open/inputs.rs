@@ -2,8 +2,8 @@
 //! exported tables is one file, its manifest. Dumps of a flight recorder in a walked folder are traces of their own,
 //! which repeat what the ring beside them has: they are left out, unless there is nothing else or one is named.
 
-use super::ring::is_dump;
 use crate::error::{Error, Result};
+use crate::trace::ring::is_dump;
 use std::path::{Path, PathBuf};
 
 /// One file to open.

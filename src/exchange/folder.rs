@@ -1,0 +1,58 @@
+//! The manifest of a folder with one file per table.
+
+use serde::{Deserialize, Serialize};
+
+/// The manifest's name.
+pub const MANIFEST: &str = "gpuprof-export.json";
+
+/// What the manifest holds.
+#[derive(Serialize, Deserialize, Debug)]
+pub struct Manifest {
+    /// The version of this layout. First, so that the first bytes of the file tell what it is.
+    pub gpuprof_export: u32,
+    /// `csv`, `parquet` or `arrow`.
+    pub format: String,
+    /// The processes, by ordinal.
+    pub processes: Vec<ManifestProcess>,
+    /// The files.
+    pub files: Vec<ManifestFile>,
+}
+
+/// One process of an export.
+#[derive(Serialize, Deserialize, Debug)]
+pub struct ManifestProcess {
+    /// Process id.
+    pub pid: Option<u32>,
+    /// Rank in a distributed job.
+    pub rank: Option<u32>,
+    /// Number of ranks.
+    pub world_size: Option<u32>,
+    /// Host.
+    pub host: Option<String>,
+    /// What the trace calls it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Whether times count from 1970.
+    pub unix_time: bool,
+    /// Where the trace itself began to count, in nanoseconds since 1970: what listings print is the time from there on.
+    /// Older exports do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin_ns: Option<i64>,
+    /// Whether it is no process of the program but the launcher.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub launcher: bool,
+    /// The trace it was read from.
+    pub source: String,
+}
+
+/// One file of an export.
+#[derive(Serialize, Deserialize, Debug)]
+pub struct ManifestFile {
+    /// The table.
+    pub table: String,
+    /// Its path below the manifest's folder.
+    pub path: String,
+    /// Its size. A text that was cut off between two rows looks like a whole one. Older exports do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+}

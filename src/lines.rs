@@ -1,0 +1,47 @@
+//! Lines of a timeline: which line a record is drawn on, in which lane of it, and what both are called. Whatever draws
+//! records shares it, and keeps to itself only how lines and slices are written.
+//!
+//! There are three ways to lay records out. Files for viewers (Chrome, Perfetto, speedscope) have one line for each stream
+//! and thread ([`line::Line`], named by [`naming`]); the page has nvvp's rows, in which a kernel stands three times
+//! ([`page`], [`page_names`]); pictures have a row for each kind of work ([`picture`]). What slices without a name are
+//! called is in [`words`], and [`lanes`] keeps apart what overlaps.
+//!
+//! For Chrome and Perfetto, [`place::Placing`] takes the chunks of
+//! [`Frames::in_order`](crate::trace::frames::Frames::in_order) and gives each row a line, a lane on it and a form: a slice,
+//! a moment, something still open. It is the one sequential step; what each slice is called and how it is written is
+//! decided on all threads.
+
+pub mod definitions;
+pub mod lanes;
+pub mod line;
+pub mod links;
+pub mod naming;
+pub mod page;
+pub mod page_names;
+pub mod picture;
+pub mod place;
+pub mod view;
+pub mod words;
+
+use trace_format::schema::TableSpec;
+use trace_format::tables;
+
+/// The tables whose rows are drawn.
+pub static DRAWN: &[&TableSpec] = &[
+    &tables::KERNEL,
+    &tables::MEMCPY,
+    &tables::MEMSET,
+    &tables::API,
+    &tables::SYNC,
+    &tables::OVERHEAD,
+    &tables::GRAPH,
+    &tables::MEMORY,
+    &tables::UVM,
+    &tables::EVENT,
+    &tables::JIT,
+    &tables::OPENACC,
+    &tables::OPENMP,
+    &tables::HOST_CALL,
+    &tables::RANGE,
+    &tables::SAMPLE,
+];

@@ -1,0 +1,201 @@
+//! The rows of a page, as nvvp had them: which row shows a record, and what rows are called.
+
+use trace_format::vocabulary::{api_domain, host_call_domain, memcpy_kind, uvm_kind};
+
+/// What a row shows; named as nvvp named its rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Heading: a process.
+    Process,
+    /// Heading: a thread of the program.
+    Thread,
+    /// Calls of the runtime API.
+    Runtime,
+    /// Calls of the driver API.
+    Driver,
+    /// Calls of the operating system or of MPI.
+    HostCalls,
+    /// Ranges of the program.
+    Nvtx,
+    /// Marks of the program.
+    Markers,
+    /// OpenACC and OpenMP regions.
+    Directives,
+    /// Functions of the CPU, from samples.
+    Functions,
+    /// What the driver and CUPTI took.
+    Overhead,
+    /// Synchronisations.
+    Sync,
+    /// Heading: a GPU.
+    Device,
+    /// Unified memory events.
+    Migration,
+    /// Heading: a context.
+    Context,
+    /// Copies in one direction.
+    Memcpy,
+    /// Fills.
+    Memset,
+    /// Whole CUDA graphs.
+    Graph,
+    /// All kernels.
+    Compute,
+    /// Kernels of one name.
+    Kernel,
+    /// Heading: all streams.
+    Streams,
+    /// What ran in one stream.
+    Stream,
+    /// A quantity over time.
+    Counter,
+}
+
+impl Kind {
+    /// The word for it in the page, and the set of colours it is drawn in.
+    pub fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Kind::Process => ("process", "other"),
+            Kind::Thread => ("thread", "other"),
+            Kind::Runtime => ("runtime", "runtime"),
+            Kind::Driver => ("driver", "driver"),
+            Kind::HostCalls => ("host_calls", "functions"),
+            Kind::Nvtx => ("nvtx", "nvtx"),
+            Kind::Markers => ("markers", "nvtx"),
+            Kind::Directives => ("directives", "nvtx"),
+            Kind::Functions => ("functions", "functions"),
+            Kind::Overhead => ("overhead", "overhead"),
+            Kind::Sync => ("sync", "sync"),
+            Kind::Device => ("device", "kernel"),
+            Kind::Migration => ("migration", "migration"),
+            Kind::Context => ("context", "kernel"),
+            Kind::Memcpy => ("memcpy", "memcpy"),
+            Kind::Memset => ("memset", "memset"),
+            Kind::Graph => ("graph", "kernel"),
+            Kind::Compute => ("compute", "kernel"),
+            Kind::Kernel => ("kernel", "kernel"),
+            Kind::Streams => ("streams", "kernel"),
+            Kind::Stream => ("stream", "kernel"),
+            Kind::Counter => ("counter", "other"),
+        }
+    }
+}
+
+/// What a counter row counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// How much of the time the GPU was busy.
+    Busy,
+    /// Kernels that were launched and have not ended.
+    Queue,
+    /// How fast copies are.
+    Copies,
+    /// Memory in use.
+    Memory,
+    /// A metric that was sampled; the row's label names it.
+    Sample {
+        /// Its unit.
+        unit: &'static str,
+    },
+}
+
+impl Quantity {
+    /// Its name and unit.
+    pub fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Quantity::Busy => ("GPU busy", "%"),
+            Quantity::Queue => ("Queue length", "kernels"),
+            Quantity::Copies => ("Copies", "GB/s"),
+            Quantity::Memory => ("Memory in use", "bytes"),
+            Quantity::Sample { unit } => ("Sample", unit),
+        }
+    }
+}
+
+/// Number of table `kernel` in field `table` of GPU work; copies, fills and graphs follow.
+pub const KERNELS: u64 = 0;
+/// Number of table `memcpy` there.
+pub const COPIES: u64 = 1;
+const FILLS: u64 = 2;
+
+/// What tells rows of GPU work in one context apart, in the order in which nvvp had them: copies by direction, fills,
+/// graphs, kernels.
+pub fn work_key(table: Option<u64>, kind: u32) -> (u32, u32) {
+    match table {
+        Some(COPIES) => (0, kind),
+        Some(FILLS) => (1, 0),
+        Some(KERNELS) | None => (3, 0),
+        Some(_) => (2, 0),
+    }
+}
+
+/// Kind and label of the row of GPU work with this key.
+pub fn work_row((place, direction): (u32, u32)) -> (Kind, String) {
+    match place {
+        0 => (Kind::Memcpy, copy_label(direction)),
+        1 => (Kind::Memset, FILLS_LABEL.to_owned()),
+        2 => (Kind::Graph, "Graphs".to_owned()),
+        _ => (Kind::Compute, COMPUTE_LABEL.to_owned()),
+    }
+}
+
+/// What rows of kernels are called, here and in pictures.
+pub const COMPUTE_LABEL: &str = "Compute";
+
+/// What rows of fills are called, here and in pictures.
+pub const FILLS_LABEL: &str = "MemSet";
+
+/// Kind, label and table of the row of a thread's calls in this domain.
+pub fn call_row(domain: u32) -> (Kind, &'static str, &'static str) {
+    match domain {
+        api_domain::DRIVER => (Kind::Driver, "Driver API", "api"),
+        host_call_domain::OS_RUNTIME => (Kind::HostCalls, "OS Runtime", "host_call"),
+        host_call_domain::MPI => (Kind::HostCalls, "MPI", "host_call"),
+        _ => (Kind::Runtime, "Runtime API", "api"),
+    }
+}
+
+/// Rows of a thread's directives, OpenACC first.
+pub const DIRECTIVE_ROWS: [&str; 2] = ["OpenACC", "OpenMP"];
+
+/// Rows of ranges, marks and other profilers' operators.
+pub const RANGE_ROWS: [(Kind, &str); 5] = [
+    (Kind::Nvtx, "NVTX ranges"),
+    (Kind::Markers, "Markers"),
+    (Kind::Nvtx, "Annotations"),
+    (Kind::Nvtx, "Operators"),
+    (Kind::Nvtx, "Python functions"),
+];
+
+/// Which of [`RANGE_ROWS`] shows a style. Push/pop and start/end ranges share one.
+pub fn range_row(style: u32) -> usize {
+    match style {
+        2 => 1,
+        3 => 3,
+        4 => 2,
+        5 => 4,
+        _ => 0,
+    }
+}
+
+fn copy_label(kind: u32) -> String {
+    match memcpy_kind::VOCABULARY.word(kind) {
+        Some(direction) => format!("MemCpy ({direction})"),
+        None => format!("MemCpy (kind {kind})"),
+    }
+}
+
+/// A unified memory row, in nvvp's words where it had some.
+pub fn migration_label(kind: u32) -> String {
+    match kind {
+        uvm_kind::BYTES_HTOD => "Data Migration (HtoD)".to_owned(),
+        uvm_kind::BYTES_DTOH => "Data Migration (DtoH)".to_owned(),
+        uvm_kind::BYTES_DTOD => "Data Migration (DtoD)".to_owned(),
+        uvm_kind::CPU_PAGE_FAULTS => "CPU Page Faults".to_owned(),
+        uvm_kind::GPU_PAGE_FAULTS => "GPU Page Faults".to_owned(),
+        uvm_kind::THRASHING => "Memory Thrashing".to_owned(),
+        uvm_kind::THROTTLING => "Memory Throttling".to_owned(),
+        uvm_kind::REMOTE_MAP => "Remote Map".to_owned(),
+        _ => format!("Unified Memory ({kind})"),
+    }
+}

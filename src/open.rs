@@ -1,0 +1,89 @@
+//! Opening traces: which files there are, and who reads each of them.
+//!
+//! [`Frames::open`] finds the files that the user named ([`inputs`]) and looks at how each begins: what is native is handed
+//! to [`crate::trace`] as it is, everything else to the importer that knows its content. Function logs are joined to
+//! what was opened ([`function_logs`]). What was opened knows neither files nor importers: it holds rows.
+
+pub mod function_logs;
+pub mod inputs;
+
+use crate::error::{Error, Result};
+use crate::import::{self, Head};
+use crate::trace::frames::Frames;
+use crate::trace::ring;
+use crate::trace::sink::{Need, Note};
+use inputs::{InputFile, Inputs};
+use std::path::{Path, PathBuf};
+
+/// Whether the file is one of gpuprof's own traces, judged by its first bytes.
+pub fn is_native(head: &Head) -> bool {
+    head.raw.starts_with(&trace_format::header::MAGIC)
+}
+
+impl Frames {
+    /// Opens everything that `paths` name; see [`inputs`].
+    ///
+    /// # Errors
+    /// A named file that cannot be used; no trace at all among files found in folders and by globs.
+    pub fn open(paths: &[PathBuf], need: &Need) -> Result<Frames> {
+        let Inputs { files, dumps } = inputs::look(paths)?;
+        let mut frames = Frames::default();
+        let mut skipped = Vec::new();
+        for file in &files {
+            if let Some(reason) = frames.open_file(file, need)? {
+                skipped.push(reason);
+            }
+        }
+        if frames.files.is_empty() {
+            let places: Vec<String> = paths.iter().map(|p| p.display().to_string()).collect();
+            let mut error =
+                Error::nothing(format!("{}: no trace found among {} files", places.join(", "), files.len()));
+            if let Some(first) = skipped.first() {
+                error = error.remedy(&format!("the first that was passed over: {first}"));
+            }
+            return Err(error);
+        }
+        frames.notes.extend(ring::notes(frames.natives()));
+        frames.notes.extend(dumps_left_out(&dumps));
+        frames.collect_devices()?;
+        Ok(frames)
+    }
+
+    /// Opens one file. `Ok(Some(reason))`: it is no trace, or a broken one, and was not asked for by name.
+    fn open_file(&mut self, file: &InputFile, need: &Need) -> Result<Option<String>> {
+        let outcome = self.read_file(&file.path, need);
+        match outcome {
+            Ok(()) => Ok(None),
+            Err(error) if file.named => Err(error),
+            Err(error) => {
+                // Logs and checkpoints lie beside traces; only what claims to be a trace deserves a remark.
+                let claims = |head: Head| is_native(&head) || import::claims_to_be_a_trace(&head);
+                if Head::read(&file.path).is_ok_and(claims) {
+                    self.notes.push(Note { code: "unreadable-file", text: error.to_string() });
+                }
+                Ok(Some(error.to_string()))
+            }
+        }
+    }
+
+    fn read_file(&mut self, path: &Path, need: &Need) -> Result<()> {
+        let head = Head::read(path)?;
+        if is_native(&head) {
+            return self.add_native(path);
+        }
+        let importer = import::choose(&head)?;
+        self.add_imported(path, |sink| importer.read(path, need, sink))
+    }
+}
+
+/// Says where dumps lie that are not shown.
+fn dumps_left_out(dumps: &[PathBuf]) -> Option<Note> {
+    let first = dumps.first()?.display();
+    let text = match dumps.len() {
+        1 => format!("a dump of the flight recorder is not part of this: `gpuprof report {first}`"),
+        n => format!(
+            "{n} dumps of the flight recorder are not part of this; the first of them: `gpuprof report {first}`"
+        ),
+    };
+    Some(Note { code: "dumps", text })
+}

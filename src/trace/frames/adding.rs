@@ -1,0 +1,145 @@
+//! Adding what a file holds to the open traces: a native file as it is, or what an importer read; then the devices of all.
+
+use super::{Frames, OpenedFile, Part, Process};
+use crate::error::{Error, Result};
+use crate::trace::batch::{self, Batch};
+use crate::trace::native::NativeFile;
+use crate::trace::overruns;
+use crate::trace::select::Filter;
+use crate::trace::sink::Sink;
+use crate::trace::summaries::FileSummary;
+use std::collections::BTreeMap;
+use std::path::Path;
+use trace_format::tables::column::{any, device};
+use trace_format::tables::{self, DeviceRow};
+
+impl Frames {
+    /// A sink whose names and launch shapes are those of all open traces.
+    pub(crate) fn sink(&mut self) -> Sink<'_> {
+        Sink::new(&mut self.names, &mut self.shapes.imported)
+    }
+
+    /// Adds a native file, whose rows are decoded when somebody asks for them.
+    ///
+    /// # Errors
+    /// As [`NativeFile::open`].
+    pub(crate) fn add_native(&mut self, path: &Path) -> Result<()> {
+        let next = self.processes.len() as u32;
+        let mut native = NativeFile::open(path, next, &mut self.notes)?;
+        // A dump's segments are those of the ring, under another name.
+        let id = native.reader().header().file_id;
+        if native.run().is_some() && self.natives.iter().any(|other| other.reader().header().file_id == id) {
+            return Ok(());
+        }
+        // Segments of a ring are one recording, so they are one process.
+        let known = native.run().and_then(|run| self.natives.iter().find(|other| other.run() == Some(run)));
+        match known.map(|other| other.process) {
+            Some(process) => native.process = process,
+            None => self.processes.push(Process { info: native.info.clone(), path: path.to_owned() }),
+        }
+        let file = self.natives.len();
+        for (frame, table) in native.frames() {
+            self.parts.push(Part::Native { file, frame, table });
+        }
+        self.files.push(OpenedFile {
+            path: path.to_owned(),
+            origin: native.origin.clone(),
+            processes: native.process..native.process + 1,
+        });
+        self.names.add_file(native.stored().clone());
+        self.natives.push(native);
+        Ok(())
+    }
+
+    /// Adds what `read` puts into a sink: the rows of a file of another tool.
+    ///
+    /// # Errors
+    /// What `read` fails with; rows that make no frame.
+    pub(crate) fn add_imported(&mut self, path: &Path, read: impl FnOnce(&mut Sink) -> Result<()>) -> Result<()> {
+        let mut sink = Sink::new(&mut self.names, &mut self.shapes.imported);
+        read(&mut sink)?;
+        sink.finish();
+        overruns::note(path, &mut sink);
+        let first = self.processes.len() as u32;
+        let origin = sink.origin;
+        self.notes.append(&mut sink.notes);
+        let file = self.files.len();
+        self.summaries.extend(sink.summaries.into_iter().map(|summary| FileSummary { file, summary }));
+        for process in sink.processes {
+            let ordinal = self.processes.len() as u32;
+            self.processes.push(Process { info: process.info, path: path.to_owned() });
+            for rows in process.batches {
+                let table = rows.table;
+                let frame = batch::to_frame(rows)
+                    .map_err(|e| Error::at(path, format_args!("table {}: {e}", table.name)))?;
+                self.parts.push(Part::Kept { process: ordinal, table, frame });
+            }
+        }
+        self.files.push(OpenedFile {
+            path: path.to_owned(),
+            origin,
+            processes: first..self.processes.len() as u32,
+        });
+        Ok(())
+    }
+
+    /// Devices are named wherever a trace is described, and all names are read where one is asked for: so those of devices
+    /// alone are looked up here.
+    ///
+    /// # Errors
+    /// A part of a file that cannot be read.
+    pub(crate) fn collect_devices(&mut self) -> Result<()> {
+        let table = &tables::DEVICE;
+        let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
+        let mut devices: Vec<(u32, DeviceRow)> = Vec::new();
+        let mut stored: BTreeMap<usize, Vec<(u32, DeviceRow)>> = BTreeMap::new();
+        for part in self.parts.iter().filter(|part| part.table() == table) {
+            match part {
+                Part::Kept { .. } => {
+                    let batch = self.decode(part, &columns, &Filter::everything(), &mut Vec::new())?;
+                    devices.extend(batch.iter().flat_map(device_rows));
+                }
+                Part::Native { file, frame, .. } => {
+                    let native = &self.natives[*file];
+                    let decoded = native.decode(*frame, table, &columns, &mut Vec::new(), &|_| Ok(()));
+                    let batch = decoded.map(|(frame, rows)| Batch {
+                        table,
+                        process: native.process,
+                        offset_ns: 0,
+                        rows,
+                        frame,
+                        selected: None,
+                        asked: None,
+                    });
+                    stored.entry(*file).or_default().extend(batch.iter().flat_map(device_rows));
+                }
+            }
+        }
+        for (file, rows) in stored {
+            let ids = self.share_some_names(file, &rows.iter().map(|(_, row)| row.name_id).collect());
+            let named = |row: DeviceRow| DeviceRow { name_id: ids.get(&row.name_id).copied().unwrap_or(0), ..row };
+            devices.extend(rows.into_iter().map(|(process, row)| (process, named(row))));
+        }
+        devices.sort_by_key(|(process, row)| (*process, row.device, row.name_id));
+        devices.dedup_by_key(|(process, row)| (*process, row.device));
+        self.devices = devices;
+        Ok(())
+    }
+}
+
+fn device_rows(batch: &Batch) -> Vec<(u32, DeviceRow)> {
+    let (device, name) = (batch.get(any::DEVICE), batch.get(any::NAME_ID));
+    let (major, minor) = (batch.get(device::COMPUTE_MAJOR), batch.get(device::COMPUTE_MINOR));
+    let (sms, memory) = (batch.get(device::MULTIPROCESSORS), batch.get(device::MEMORY_BYTES));
+    let row = |i: usize| DeviceRow {
+        device: device.get(i).unwrap_or(0),
+        name_id: name.get(i).unwrap_or(0),
+        compute_major: major.get(i),
+        compute_minor: minor.get(i),
+        multiprocessors: sms.get(i),
+        memory_bytes: memory.get(i),
+        uuid: batch.bytes(device::UUID, i),
+        ..Default::default()
+    };
+    (0..batch.rows).map(|i| (batch.process, row(i))).collect()
+}

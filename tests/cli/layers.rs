@@ -1,0 +1,159 @@
+//! The parts of the library stand above each other: a part uses those below it, and never one above. Which may use which
+//! is said here and nowhere else.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Every part of the library, from the ground up, with the parts that it may use. All of those stand above it in this
+/// list, so there is no circle; the order is that in the opening words of `src/lib.rs`.
+const LAYERS: &[(&str, &[&str])] = &[
+    // Common ground: what is neither about traces nor about files.
+    ("error", &[]),
+    ("numbers", &[]),
+    ("note", &[]),
+    ("metrics", &[]),
+    ("exchange", &[]),
+    ("cupti", &["metrics"]),
+    ("demangle", &[]),
+    // Collecting.
+    ("launch", &["error", "metrics"]),
+    ("doctor", &["launch"]),
+    // Opening.
+    ("trace", &["cupti", "demangle", "error", "note", "numbers"]),
+    ("import", &["cupti", "demangle", "error", "exchange", "numbers", "trace"]),
+    ("open", &["error", "import", "numbers", "trace"]),
+    // Answering.
+    ("analysis", &["cupti", "demangle", "error", "metrics", "numbers", "trace"]),
+    // Showing. Who shows is handed what was opened and does not open it; only a session of queries opens its own.
+    ("render", &["demangle", "note"]),
+    ("report", &["analysis", "cupti", "error", "metrics", "numbers", "render", "trace"]),
+    ("lines", &["analysis", "cupti", "error", "trace"]),
+    ("export", &["analysis", "cupti", "demangle", "error", "exchange", "lines", "render", "trace"]),
+    ("timeline", &["analysis", "demangle", "error", "lines", "metrics", "numbers", "render", "trace"]),
+    ("query", &["analysis", "cupti", "demangle", "error", "export", "render", "trace"]),
+    // Watching.
+    ("live", &["error", "open"]),
+    ("top", &["cupti", "demangle", "error", "live", "render", "trace"]),
+    ("control", &["error"]),
+    // Asking.
+    (
+        "cli",
+        &[
+            "analysis", "control", "demangle", "doctor", "error", "export", "import", "launch", "live", "numbers",
+            "open", "query", "render", "report", "timeline", "top", "trace",
+        ],
+    ),
+];
+
+/// The crate's sources, with their paths below `src`, in order.
+fn sources() -> Vec<(PathBuf, String)> {
+    fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(folder).expect("the folder is readable") {
+            let path = entry.expect("the entry is readable").path();
+            match path.is_dir() {
+                true => walk(&path, found),
+                false if path.extension().is_some_and(|ending| ending == "rs") => found.push(path),
+                false => {}
+            }
+        }
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut paths = Vec::new();
+    walk(&root, &mut paths);
+    paths.sort();
+    let read = |path: PathBuf| {
+        let text = std::fs::read_to_string(&path).expect("the source is UTF-8");
+        (path.strip_prefix(&root).expect("it is below src").to_owned(), text)
+    };
+    paths.into_iter().map(read).collect()
+}
+
+/// The part that a file is of: `trace` for `trace.rs` and for `trace/frames/rows.rs`.
+fn part_of(file: &Path) -> String {
+    let first = file.iter().next().expect("a path has a first piece").to_str().expect("UTF-8");
+    first.trim_end_matches(".rs").to_owned()
+}
+
+/// The parts that a file names by `crate::PART`, each with the number of its line. Tests are read as well; comments are
+/// not, for they may point up to whoever uses what they describe.
+fn used_parts(text: &str) -> Vec<(usize, String)> {
+    let mut used = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let code = line.split("//").next().unwrap_or_default();
+        for (at, path) in code.match_indices("crate::") {
+            let is_whole_word = !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+            let rest = &code[at + path.len()..];
+            let length = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+            if is_whole_word {
+                // `crate::{a, b}` names several parts at once; it comes out as an unknown part without a name.
+                used.push((number, rest[..length].to_owned()));
+            }
+        }
+    }
+    used
+}
+
+/// What is wrong with the arrows of these sources, and the arrows that were found.
+fn judge(sources: &[(PathBuf, String)]) -> (String, BTreeSet<(String, String)>) {
+    let mut wrong = String::new();
+    let mut found = BTreeSet::new();
+    for (file, text) in sources {
+        let part = part_of(file);
+        let Some((_, allowed)) = LAYERS.iter().find(|(name, _)| *name == part) else {
+            // `lib.rs` names the parts, and `main.rs` is another crate.
+            if part != "lib" && part != "main" {
+                let _ = writeln!(wrong, "src/{}: part {part} is not in LAYERS", file.display());
+            }
+            continue;
+        };
+        for (line, used) in used_parts(text).into_iter().filter(|(_, used)| *used != part) {
+            if !allowed.contains(&used.as_str()) {
+                let _ = writeln!(wrong, "src/{}:{line}: {part} -> {used} is not allowed", file.display());
+            }
+            found.insert((part.clone(), used));
+        }
+    }
+    (wrong, found)
+}
+
+#[test]
+fn no_part_uses_one_above_it() {
+    let (wrong, found) = judge(&sources());
+    assert!(wrong.is_empty(), "arrows that LAYERS in tests/cli/layers.rs does not allow:\n{wrong}");
+    let allowed = LAYERS.iter().flat_map(|(part, uses)| uses.iter().map(move |used| (*part, *used)));
+    let unused: Vec<_> = allowed.filter(|(a, b)| !found.contains(&((*a).to_owned(), (*b).to_owned()))).collect();
+    assert!(unused.is_empty(), "arrows that LAYERS allows and no source has, so that they can go: {unused:?}");
+}
+
+#[test]
+fn the_layers_are_the_parts_of_the_library_and_every_arrow_points_down() {
+    let library = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs")).expect("UTF-8");
+    let declared = library.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
+    let known: BTreeSet<&str> = LAYERS.iter().map(|(part, _)| *part).collect();
+    assert_eq!(declared.collect::<BTreeSet<_>>(), known);
+    for (at, (part, uses)) in LAYERS.iter().enumerate() {
+        for used in *uses {
+            assert!(LAYERS[..at].iter().any(|(below, _)| below == used), "{part} -> {used} points up");
+        }
+    }
+}
+
+#[test]
+fn an_arrow_that_is_not_allowed_is_named_with_file_and_line() {
+    let source = |path: &str, text: &str| (PathBuf::from(path), text.to_owned());
+    let sources = [
+        source(
+            "trace/frames.rs",
+            "//! See [`crate::open`].\nuse crate::error::Result;\nuse crate::import::Head;\n",
+        ),
+        source("render.rs", "fn f() { other_crate::trace::f(); let _ = crate::trace::batch::f; } // crate::cli\n"),
+        source("analysis/labels.rs", "use crate::{cupti, import};\n"),
+        source("attic/box.rs", ""),
+    ];
+    let expected = "src/trace/frames.rs:3: trace -> import is not allowed\n\
+        src/render.rs:1: render -> trace is not allowed\n\
+        src/analysis/labels.rs:1: analysis ->  is not allowed\n\
+        src/attic/box.rs: part attic is not in LAYERS\n";
+    assert_eq!(judge(&sources).0, expected);
+}
