@@ -1,6 +1,5 @@
 //! What a trace says about its threads, streams and contexts before anything happens in them.
 
-use super::view::column;
 use crate::analysis::contexts::ContextDevices;
 use crate::error::Result;
 use crate::trace::frames::Frames;
@@ -9,6 +8,7 @@ use crate::trace::select::Filter;
 use hashbrown::HashMap;
 use trace_format::schema::TableSpec;
 use trace_format::tables;
+use trace_format::tables::column::any;
 
 /// The tables that define threads, streams, contexts and devices.
 pub static DEFINING: &[&TableSpec] = &[&tables::DEVICE, &tables::CONTEXT, &tables::STREAM, &tables::THREAD];
@@ -37,12 +37,12 @@ impl Definitions {
         let mut definitions = Definitions { contexts: ContextDevices::read(frames)?, ..Definitions::default() };
         frames.in_order(DEFINING, filter, |chunk| {
             for (piece, i) in chunk.iter() {
-                let number = |name| column::<u32>(&piece.rows, name).get(i);
+                let number = |column| piece.rows.get_if_any(column).get(i);
                 let process = piece.process;
-                let (context, name) = (number("context"), number("name_id"));
-                if let (Some(tid), Some(name)) = (number("tid"), name) {
+                let (context, name) = (number(any::CONTEXT), number(any::NAME_ID));
+                if let (Some(tid), Some(name)) = (number(any::TID), name) {
                     definitions.threads.insert((process, tid), name);
-                } else if let (Some(context), Some(stream), Some(name)) = (context, number("stream"), name) {
+                } else if let (Some(context), Some(stream), Some(name)) = (context, number(any::STREAM), name) {
                     definitions.streams.insert((process, context, stream), name);
                 }
             }

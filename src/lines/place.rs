@@ -9,7 +9,8 @@ use crate::trace::ordered::{Chunk, Piece};
 use hashbrown::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
-use trace_format::schema::TableSpec;
+use trace_format::schema::{AnyColumn as _, TableSpec};
+use trace_format::tables::column::{any, range};
 use trace_format::vocabulary::range_style;
 
 /// A lane of a line.
@@ -96,17 +97,17 @@ pub struct Placing<'a> {
 view! {
     /// What decides about a row's place.
     Columns {
-        start_ns: i64,
-        duration_ns: i64,
-        end_ns: i64,
-        device: u32,
-        context: u32,
-        stream: u32,
-        tid: u32,
-        style: u32,
-        correlation: u64,
-        src_device: u32,
-        dst_device: u32,
+        start_ns: i64 = any::START_NS,
+        duration_ns: i64 = any::DURATION_NS,
+        end_ns: i64 = any::END_NS,
+        device: u32 = any::DEVICE,
+        context: u32 = any::CONTEXT,
+        stream: u32 = any::STREAM,
+        tid: u32 = any::TID,
+        style: u32 = range::STYLE,
+        correlation: u64 = any::CORRELATION,
+        src_device: u32 = any::SRC_DEVICE,
+        dst_device: u32 = any::DST_DEVICE,
     }
 }
 
@@ -277,7 +278,7 @@ impl<'p> Source<'p> {
         Source {
             piece,
             kind: Kind::of(piece.table()),
-            has_durations: piece.table().column_index("duration_ns").is_some(),
+            has_durations: piece.table().column_index(any::DURATION_NS.name()).is_some(),
             columns: Columns::of(&piece.rows),
             last: None,
         }
@@ -291,7 +292,7 @@ impl<'p> Source<'p> {
         let Some(start_ns) = columns.start_ns.get(i) else { return timed(Form::Timeless, 0, 0) };
         if self.kind == Kind::Range {
             return match (columns.style.get(i), columns.end_ns.get(i)) {
-                (Some(2), _) => timed(Form::Moment, start_ns, start_ns),
+                (Some(range_style::MARK), _) => timed(Form::Moment, start_ns, start_ns),
                 (_, None) => timed(Form::Open, start_ns, i64::MAX),
                 (_, Some(end_ns)) if end_ns < start_ns => timed(Form::Timeless, start_ns, start_ns),
                 (_, Some(end_ns)) => timed(Form::Slice, start_ns, end_ns),

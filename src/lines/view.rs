@@ -1,18 +1,21 @@
-//! Columns of a piece by name, for looking at single cells of many rows.
-
-use trace_format::columns::{Batch, Fixed};
-use trace_format::schema::TypedColumn;
+//! Columns of a piece, for looking at single cells of many rows.
 
 pub use trace_format::columns::Cells as Col;
 
-/// The column called `name`.
-pub fn column<'a, T: Fixed>(rows: &'a Batch, name: &'static str) -> Col<'a, T> {
-    rows.get(&TypedColumn::of_any(name))
-}
-
-/// Declares a struct whose fields are columns of the same names.
+/// Declares a struct whose fields are columns: those of one table by their names (`Kernels of kernel { stream: u32, }`), or
+/// of several tables (`Columns { stream: u32 = any::STREAM, }`), where rows of a table without the column have none.
 macro_rules! view {
-    ($(#[doc = $doc:literal])+ $name:ident { $($field:ident : $ty:ty,)+ }) => {
+    ($(#[doc = $doc:literal])+ $name:ident of $table:ident { $($field:ident : $ty:ty,)+ }) => {
+        trace_format::pastey::paste! {
+            $crate::lines::view::view! {
+                @get $(#[doc = $doc])+ $name { $($field: $ty = $table::[<$field:upper>],)+ }
+            }
+        }
+    };
+    ($(#[doc = $doc:literal])+ $name:ident { $($field:ident : $ty:ty = $column:path,)+ }) => {
+        $crate::lines::view::view! { @get_if_any $(#[doc = $doc])+ $name { $($field: $ty = $column,)+ } }
+    };
+    (@$get:ident $(#[doc = $doc:literal])+ $name:ident { $($field:ident : $ty:ty = $column:path,)+ }) => {
         $(#[doc = $doc])+
         pub struct $name<'a> {
             $(#[allow(missing_docs, reason = "the registry documents the column")] pub $field: $crate::lines::view::Col<'a, $ty>,)+
@@ -21,7 +24,7 @@ macro_rules! view {
         impl<'a> $name<'a> {
             /// The columns of `rows`.
             pub fn of(rows: &'a trace_format::columns::Batch) -> Self {
-                $name { $($field: $crate::lines::view::column(rows, stringify!($field)),)+ }
+                $name { $($field: rows.$get($column),)+ }
             }
         }
     };
@@ -31,14 +34,16 @@ pub(crate) use view;
 #[cfg(test)]
 mod tests {
     use trace_format::schema::RowBuilder;
+    use trace_format::tables::column::{any, kernel};
     use trace_format::tables::{SyncRow, sync::SyncBuilder};
 
     view! {
         /// Some columns.
         Some_ {
-            start_ns: i64,
-            stream: u32,
-            device: u32,
+            start_ns: i64 = any::START_NS,
+            stream: u32 = any::STREAM,
+            device: u32 = any::DEVICE,
+            shape_id: u32 = kernel::SHAPE_ID,
         }
     }
 
@@ -52,5 +57,6 @@ mod tests {
         assert_eq!([0, 1, 2].map(|i| view.start_ns.get(i)), [Some(5), Some(6), None]);
         assert_eq!([0, 1].map(|i| view.stream.get(i)), [Some(7), None]);
         assert_eq!([0, 1].map(|i| view.device.get(i)), [None, None]);
+        assert_eq!([0, 1].map(|i| view.shape_id.get(i)), [None, None]);
     }
 }

@@ -1,12 +1,12 @@
 //! What slices are called that have no name of their own. In files for viewers the words are Kineto's where it has some,
 //! so that its readers know them; in pages they are nvprof's, as in reports.
 
-use super::view::column;
 use crate::cupti::operation::{self, memory_kind};
 use std::borrow::Cow;
 use trace_format::columns::Batch;
 use trace_format::schema::TableSpec;
 use trace_format::tables;
+use trace_format::tables::column::{any, event, graph, memcpy, memory, memset};
 use trace_format::vocabulary::{Vocabulary, memory_operation, openacc_kind, overhead_kind, sync_kind, uvm_kind};
 
 /// Kineto's word for a copy, and whether it stands for this kind alone.
@@ -66,30 +66,30 @@ pub const UNKNOWN_OVERHEAD: &str = "Overhead";
 
 /// Category and name of a row that has no name.
 pub fn described(rows: &Batch, i: usize) -> (&'static [u8], Cow<'static, str>) {
-    let number = |name| column::<u32>(rows, name).get(i).unwrap_or(0);
-    let of = |vocabulary: &Vocabulary, prefix: &str| match vocabulary.word(number("kind")) {
+    let number = |column| rows.get_if_any(column).get(i).unwrap_or(0);
+    let of = |vocabulary: &Vocabulary, prefix: &str| match vocabulary.word(number(any::KIND)) {
         Some(word) => Cow::Owned(format!("{prefix}{word}")),
-        None => Cow::Owned(format!("{prefix}{}", number("kind"))),
+        None => Cow::Owned(format!("{prefix}{}", number(any::KIND))),
     };
     match rows.table.name {
         "memcpy" => {
-            let (word, _) = copy_word(number("kind"));
-            let [from, to] = ["src_kind", "dst_kind"].map(|name| memory_kind(number(name)));
+            let (word, _) = copy_word(number(any::KIND));
+            let [from, to] = [memcpy::SRC_KIND, memcpy::DST_KIND].map(|column| memory_kind(number(column)));
             (b"gpu_memcpy", Cow::Owned(format!("Memcpy {word} ({from} -> {to})")))
         }
-        "memset" => (b"gpu_memset", Cow::Owned(format!("Memset ({})", memory_kind(number("mem_kind"))))),
-        "sync" => (b"cuda_sync", sync_word(number("kind")).unwrap_or(UNKNOWN_SYNC).into()),
-        "overhead" => (b"overhead", overhead_word(number("kind")).unwrap_or(UNKNOWN_OVERHEAD).into()),
-        "graph" => (b"cuda_graph", Cow::Owned(format!("CUDA graph {}", number("graph_id")))),
+        "memset" => (b"gpu_memset", Cow::Owned(format!("Memset ({})", memory_kind(number(memset::MEM_KIND))))),
+        "sync" => (b"cuda_sync", sync_word(number(any::KIND)).unwrap_or(UNKNOWN_SYNC).into()),
+        "overhead" => (b"overhead", overhead_word(number(any::KIND)).unwrap_or(UNKNOWN_OVERHEAD).into()),
+        "graph" => (b"cuda_graph", Cow::Owned(format!("CUDA graph {}", number(graph::GRAPH_ID)))),
         "uvm" => (b"unified_memory", of(&uvm_kind::VOCABULARY, "Unified memory: ")),
         "memory" => (
             b"memory",
-            memory_operation::VOCABULARY.word(number("operation")).unwrap_or("memory pool operation").into(),
+            memory_operation::VOCABULARY.word(number(memory::OPERATION)).unwrap_or("memory pool operation").into(),
         ),
-        "event" => (b"cuda_event", Cow::Owned(format!("CUDA event {}", number("event")))),
+        "event" => (b"cuda_event", Cow::Owned(format!("CUDA event {}", number(event::EVENT)))),
         "jit" => (b"jit", Cow::Borrowed("just-in-time compilation")),
         "openacc" => (b"openacc", of(&openacc_kind::VOCABULARY, "acc_")),
-        "openmp" => (b"openmp", operation::openmp_name(number("kind")).into()),
+        "openmp" => (b"openmp", operation::openmp_name(number(any::KIND)).into()),
         other => (b"other", other.into()),
     }
 }

@@ -296,6 +296,12 @@ impl Batch {
         Cells { values, valid: column.and_then(|c| c.validity.as_deref()) }
     }
 
+    /// A column of whichever table has it, for what is done alike with rows of different tables. Every row of another
+    /// table is null.
+    pub fn get_if_any<T: Fixed>(&self, column: &TypedColumn<T>) -> Cells<'_, T> {
+        if column.is_of(self.table) { self.get(column) } else { Cells { values: &[], valid: None } }
+    }
+
     /// A column of byte strings, if the batch has it.
     pub fn bytes(&self, column: &TypedColumn<Vec<u8>>) -> Option<&BytesColumn> {
         debug_assert!(column.is_of(self.table), "{} is not a column of {}", column.name(), self.table.name);

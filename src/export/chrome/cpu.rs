@@ -5,12 +5,12 @@ use super::gpuprof_argument::{self, GpuprofArgument};
 use super::json;
 use super::prepared::begin;
 use crate::lines::place::Slot;
-use crate::lines::view::column;
 use crate::lines::words::{UNKNOWN_OVERHEAD, described, overhead_word};
 use crate::trace::ordered::Piece;
 use std::borrow::Cow;
 use trace_format::columns::Batch;
 use trace_format::tables;
+use trace_format::tables::column::{any, host_call, sample};
 use trace_format::vocabulary::host_call_domain;
 use trace_format::vocabulary::{
     api_domain,
@@ -106,10 +106,10 @@ impl Events<'_> {
         self.begin(out, slot, category);
         begin(out, &name);
         out.extend_from_slice(&self.head(slot).place);
-        let code = |name| column::<u64>(rows, name).get(i);
-        Events::correlation(out, code("correlation").unwrap_or(0));
-        number(out, b"\"bytes\":", column::<i64>(rows, "bytes").get(i));
-        number(out, b"\"graph id\":", column::<u32>(rows, "graph_id").get(i));
+        let correlation = rows.get(any::CORRELATION).get(i).unwrap_or(0);
+        Events::correlation(out, correlation);
+        number(out, b"\"bytes\":", rows.get(any::BYTES).get(i));
+        number(out, b"\"graph id\":", rows.get(any::GRAPH_ID).get(i));
         let mut own = GpuprofArgument::new(out);
         if self.several_processes {
             own.number("process", Some(piece.process));
@@ -117,29 +117,30 @@ impl Events<'_> {
         json::string(own.key("table"), rows.table.name.as_bytes());
         gpuprof_argument::row(own.key("row"), &self.context.frames.names, rows, i);
         own.end();
-        self.arrow(out, piece, slot, code("correlation").unwrap_or(0), false);
+        self.arrow(out, piece, slot, correlation, false);
     }
 }
 
 impl Events<'_> {
     /// Category and name of a call that is not CUDA's.
     fn host_call(&self, rows: &Batch, i: usize) -> (&'static [u8], Cow<'_, str>) {
-        let number = |name| column::<u32>(rows, name).get(i).unwrap_or(0);
-        let category: &[u8] = if number("domain") == host_call_domain::MPI { b"mpi" } else { b"os_runtime" };
-        (category, self.context.labels.text(number("name_id")).into())
+        let number = |column| rows.get(column).get(i).unwrap_or(0);
+        let category: &[u8] =
+            if number(host_call::DOMAIN) == host_call_domain::MPI { b"mpi" } else { b"os_runtime" };
+        (category, self.context.labels.text(number(host_call::NAME_ID)).into())
     }
 
     /// A measurement, as a counter. It comes back from the list of rows.
     fn sample(&self, out: &mut Vec<u8>, rows: &Batch, slot: &Slot, i: usize) {
-        let metric = column::<u32>(rows, "metric_id").get(i).unwrap_or(0);
-        let value = column::<f64>(rows, "value").get(i).filter(|value| value.is_finite());
+        let metric = rows.get(sample::METRIC_ID).get(i).unwrap_or(0);
+        let value = rows.get(sample::VALUE).get(i).filter(|value| value.is_finite());
         let Some(value) = value else { return };
         // Viewers tell counters apart by their names alone.
         let mut name = self.context.labels.text(metric).to_owned();
-        if let Some(device) = column::<u32>(rows, "device").get(i) {
+        if let Some(device) = rows.get(sample::DEVICE).get(i) {
             name.push_str(&format!(" GPU {device}"));
         }
-        if let Some(pid) = column::<u32>(rows, "of_pid").get(i) {
+        if let Some(pid) = rows.get(sample::OF_PID).get(i) {
             name.push_str(&format!(" process {pid}"));
         }
         self.counter(out, slot, &name, |out| json::float(out, value));

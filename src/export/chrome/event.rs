@@ -14,11 +14,12 @@ use crate::lines::place::Slot;
 use crate::lines::view::view;
 use crate::trace::ordered::Piece;
 use trace_format::columns::Batch;
+use trace_format::tables::column::{api, kernel, memcpy, memset, overhead, range, sync};
 use trace_format::vocabulary::range_style::PYTHON;
 
 view! {
     /// A kernel.
-    Kernels {
+    Kernels of kernel {
         duration_ns: i64,
         shape_id: u32,
         correlation: u64,
@@ -34,7 +35,7 @@ view! {
 
 view! {
     /// A copy.
-    Copies {
+    Copies of memcpy {
         duration_ns: i64,
         kind: u32,
         src_kind: u32,
@@ -54,7 +55,7 @@ view! {
 
 view! {
     /// A fill.
-    Fills {
+    Fills of memset {
         duration_ns: i64,
         value: u32,
         bytes: i64,
@@ -68,7 +69,7 @@ view! {
 
 view! {
     /// A call.
-    Calls {
+    Calls of api {
         duration_ns: i64,
         domain: u32,
         cbid: u32,
@@ -81,7 +82,7 @@ view! {
 
 view! {
     /// A synchronisation.
-    Syncs {
+    Syncs of sync {
         duration_ns: i64,
         kind: u32,
         context: u32,
@@ -94,7 +95,7 @@ view! {
 
 view! {
     /// Overhead.
-    Overheads {
+    Overheads of overhead {
         duration_ns: i64,
         kind: u32,
         tid: u32,
@@ -104,7 +105,7 @@ view! {
 
 view! {
     /// A range.
-    Ranges {
+    Ranges of range {
         end_ns: i64,
         style: u32,
         range_id: u64,

@@ -8,7 +8,7 @@ use super::numbering::Numbering;
 use super::prepared::Prepared;
 use crate::lines::line::Line;
 use crate::lines::place::{Slot, Track};
-use crate::lines::view::{Col, column, view};
+use crate::lines::view::{Col, view};
 use crate::trace::names::Names;
 use crate::trace::ordered::{Chunk, Piece};
 use hashbrown::HashMap;
@@ -16,6 +16,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use trace_format::schema::{Row, TableSpec};
+use trace_format::tables::column::{any, foreign};
 use trace_format::tables::{self, DetailsRow};
 
 /// The tables that this module takes.
@@ -110,7 +111,7 @@ impl Waiting {
 }
 
 fn key(piece: &Piece, view: &View, i: usize) -> Option<Key> {
-    let start_ns = column::<i64>(&piece.rows, "start_ns").get(i)?;
+    let start_ns = piece.rows.get(any::START_NS).get(i)?;
     let of = |duration_ns: Col<i64>, correlation: Option<Col<u64>>, tid: Option<Col<u32>>| Key {
         process: piece.process,
         table: piece.table().id.into(),
@@ -199,7 +200,7 @@ fn arguments(out: &mut Vec<u8>, text: &[u8]) {
 
 view! {
     /// Entries of table `foreign`.
-    Entries {
+    Entries of foreign {
         start_ns: i64,
         duration_ns: i64,
         form: u32,

@@ -15,13 +15,13 @@ use crate::export::Context;
 use crate::lines::line::Form;
 use crate::lines::naming::Naming;
 use crate::lines::place::{Placed, Placing, Track};
-use crate::lines::view::column;
 use crate::trace::ordered::{Chunk, Piece};
 use hashbrown::HashMap;
 use rayon::prelude::*;
 use std::sync::Arc;
 use trace_format::columns::Batch;
 use trace_format::schema::{Row, RowBuilder};
+use trace_format::tables::column::{any, memory};
 use trace_format::tables::shape::ShapeBuilder;
 use trace_format::tables::{self, DeviceRow, ExternalRow};
 
@@ -97,7 +97,7 @@ impl<'a, 'n> Writer<'a, 'n> {
     /// Writes entries of foreign traces. They come before rows that begin with them, which they may contain.
     fn entries(&mut self, entries: &[(Arc<Piece>, usize)], output: &mut Output) -> Result<()> {
         let Some((piece, i)) = entries.first() else { return Ok(()) };
-        let zero_ns = self.begin(column::<i64>(&piece.rows, "start_ns").get(*i), output)?;
+        let zero_ns = self.begin(piece.rows.get(any::START_NS).get(*i), output)?;
         let mut text = Vec::new();
         // The longest first, as everywhere.
         for (piece, i) in entries.iter().rev() {
@@ -313,14 +313,14 @@ fn count_memory(allocated: &mut Allocated, events: &Events, placed: &Placed, out
             continue;
         }
         let i = slot.row as usize;
-        let number = |name| column::<u32>(&piece.rows, name).get(i).unwrap_or(0);
-        if !allocated::is_on_device(number("mem_kind")) {
+        let number = |column| piece.rows.get(column).get(i).unwrap_or(0);
+        if !allocated::is_on_device(number(memory::MEM_KIND)) {
             continue;
         }
-        let bytes = column::<i64>(&piece.rows, "bytes").get(i).unwrap_or(0);
-        let address = column::<u64>(&piece.rows, "address").get(i).unwrap_or(0);
-        let device = (piece.process, number("device"));
-        if let Some((_, sum)) = allocated.take(device, number("operation"), address, bytes) {
+        let bytes = piece.rows.get(memory::BYTES).get(i).unwrap_or(0);
+        let address = piece.rows.get(memory::ADDRESS).get(i).unwrap_or(0);
+        let device = (piece.process, number(memory::DEVICE));
+        if let Some((_, sum)) = allocated.take(device, number(memory::OPERATION), address, bytes) {
             events.counter(out, slot, "allocated bytes", |out| json::signed(out, sum));
         }
     }

@@ -13,7 +13,8 @@ use crate::trace::ordered::Piece;
 use std::sync::OnceLock;
 use trace_format::columns::{Batch, Values};
 use trace_format::schema::Unit;
-use trace_format::vocabulary::host_call_domain;
+use trace_format::tables::column::{api, host_call};
+use trace_format::vocabulary::{api_domain, host_call_domain, range_style};
 
 /// Launch shapes up to which their arguments are prepared once and kept.
 const SHAPES: usize = 100_000;
@@ -192,18 +193,17 @@ fn category(rows: &Batch, columns: &Columns, i: usize) -> u64 {
         "kernel" => "kernel",
         "memcpy" => "gpu_memcpy",
         "memset" => "gpu_memset",
-        // Column `domain` of calls: 1 is the driver.
-        "api" => match crate::lines::view::column::<u32>(rows, "domain").get(i) {
-            Some(1) => "cuda_driver",
+        "api" => match rows.get(api::DOMAIN).get(i) {
+            Some(api_domain::DRIVER) => "cuda_driver",
             _ => "cuda_runtime",
         },
-        "host_call" => match crate::lines::view::column::<u32>(rows, "domain").get(i) {
+        "host_call" => match rows.get(host_call::DOMAIN).get(i) {
             Some(host_call_domain::MPI) => "mpi",
             _ => "os_runtime",
         },
         "range" => match columns.style.get(i) {
-            Some(3) => "cpu_op",
-            Some(5) => "python_function",
+            Some(range_style::OPERATOR) => "cpu_op",
+            Some(range_style::PYTHON) => "python_function",
             _ => "user_annotation",
         },
         "sync" => "cuda_sync",

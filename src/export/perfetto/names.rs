@@ -10,34 +10,35 @@ use crate::lines::words::described;
 use hashbrown::HashMap;
 use trace_format::columns::Batch;
 use trace_format::tables;
+use trace_format::tables::column::{any, kernel, memcpy, range, sample};
 
 view! {
     /// The columns that names and arguments are made of, of whatever table.
     Columns {
-        duration_ns: i64,
-        shape_id: u32,
-        name_id: u32,
-        device: u32,
-        kind: u32,
-        src_kind: u32,
-        dst_kind: u32,
-        mem_kind: u32,
-        operation: u32,
-        graph_id: u32,
-        graph_node_id: u64,
-        event: u32,
-        correlation: u64,
-        bytes: i64,
-        address: u64,
-        result: u32,
-        style: u32,
-        domain_id: u32,
-        category: u32,
-        payload_i64: i64,
-        payload_f64: f64,
-        metric_id: u32,
-        of_pid: u32,
-        value: f64,
+        duration_ns: i64 = any::DURATION_NS,
+        shape_id: u32 = kernel::SHAPE_ID,
+        name_id: u32 = any::NAME_ID,
+        device: u32 = any::DEVICE,
+        kind: u32 = any::KIND,
+        src_kind: u32 = memcpy::SRC_KIND,
+        dst_kind: u32 = memcpy::DST_KIND,
+        mem_kind: u32 = any::MEM_KIND,
+        operation: u32 = any::OPERATION,
+        graph_id: u32 = any::GRAPH_ID,
+        graph_node_id: u64 = any::GRAPH_NODE_ID,
+        event: u32 = any::EVENT,
+        correlation: u64 = any::CORRELATION,
+        bytes: i64 = any::BYTES,
+        address: u64 = any::ADDRESS,
+        result: u32 = any::RESULT,
+        style: u32 = range::STYLE,
+        domain_id: u32 = range::DOMAIN_ID,
+        category: u32 = range::CATEGORY,
+        payload_i64: i64 = range::PAYLOAD_I64,
+        payload_f64: f64 = range::PAYLOAD_F64,
+        metric_id: u32 = sample::METRIC_ID,
+        of_pid: u32 = any::OF_PID,
+        value: f64 = sample::VALUE,
     }
 }
 

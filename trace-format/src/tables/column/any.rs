@@ -34,6 +34,11 @@ any! {
     GRAPH_NODE_ID: u64 = "graph_node_id";
     SRC_DEVICE: u32 = "src_device";
     DST_DEVICE: u32 = "dst_device";
+    MEM_KIND: u32 = "mem_kind";
+    OPERATION: u32 = "operation";
+    ADDRESS: u64 = "address";
+    EVENT: u32 = "event";
+    OF_PID: u32 = "of_pid";
 }
 
 #[cfg(test)]
