@@ -32,7 +32,8 @@ use crate::trace::sink::{Need, Note};
 pub use destination::Destination;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use trace_format::schema::TableSpec;
+use trace_format::schema::{AnyColumn, TableSpec};
+use trace_format::tables;
 
 /// All formats, in the order in which `--help` and `docs/lossy.md` list them.
 pub static EXPORTERS: &[&Exporter] = &[
@@ -111,8 +112,8 @@ impl Exporter {
 
 /// What a format keeps of one table.
 pub struct Keeps {
-    /// The table's name in the registry.
-    pub table: &'static str,
+    /// The table.
+    pub table: &'static TableSpec,
     /// Which of its columns.
     pub columns: Columns,
     /// What else a reader has to know, as a sentence without its full stop; may be empty.
@@ -120,43 +121,43 @@ pub struct Keeps {
 }
 
 /// A table that is kept whole.
-pub const fn keeps_all(table: &'static str) -> Keeps {
+pub const fn keeps_all(table: &'static TableSpec) -> Keeps {
     Keeps { table, columns: Columns::All, note: "" }
 }
 
 /// Everything; clock readings are already in the times, or come back as they were.
 pub const EVERYTHING: &[Keeps] = &[
-    keeps_all("shape"),
-    keeps_all("device"),
-    keeps_all("context"),
-    keeps_all("stream"),
-    keeps_all("thread"),
-    keeps_all("kernel"),
-    keeps_all("memcpy"),
-    keeps_all("memset"),
-    keeps_all("api"),
-    keeps_all("sync"),
-    keeps_all("overhead"),
-    keeps_all("graph"),
-    keeps_all("memory"),
-    keeps_all("uvm"),
-    keeps_all("event"),
-    keeps_all("external"),
-    keeps_all("jit"),
-    keeps_all("openacc"),
-    keeps_all("openmp"),
-    keeps_all("range"),
-    keeps_all("capture"),
-    keeps_all("loss"),
-    keeps_all("note"),
-    keeps_all("sample"),
-    keeps_all("frame"),
-    keeps_all("stack"),
-    keeps_all("cpu_sample"),
-    keeps_all("launch_stack"),
-    keeps_all("host_call"),
-    keeps_all("foreign"),
-    keeps_all("details"),
+    keeps_all(&tables::SHAPE),
+    keeps_all(&tables::DEVICE),
+    keeps_all(&tables::CONTEXT),
+    keeps_all(&tables::STREAM),
+    keeps_all(&tables::THREAD),
+    keeps_all(&tables::KERNEL),
+    keeps_all(&tables::MEMCPY),
+    keeps_all(&tables::MEMSET),
+    keeps_all(&tables::API),
+    keeps_all(&tables::SYNC),
+    keeps_all(&tables::OVERHEAD),
+    keeps_all(&tables::GRAPH),
+    keeps_all(&tables::MEMORY),
+    keeps_all(&tables::UVM),
+    keeps_all(&tables::EVENT),
+    keeps_all(&tables::EXTERNAL),
+    keeps_all(&tables::JIT),
+    keeps_all(&tables::OPENACC),
+    keeps_all(&tables::OPENMP),
+    keeps_all(&tables::RANGE),
+    keeps_all(&tables::CAPTURE),
+    keeps_all(&tables::LOSS),
+    keeps_all(&tables::NOTE),
+    keeps_all(&tables::SAMPLE),
+    keeps_all(&tables::FRAME),
+    keeps_all(&tables::STACK),
+    keeps_all(&tables::CPU_SAMPLE),
+    keeps_all(&tables::LAUNCH_STACK),
+    keeps_all(&tables::HOST_CALL),
+    keeps_all(&tables::FOREIGN),
+    keeps_all(&tables::DETAILS),
 ];
 
 /// Some columns of a table.
@@ -164,9 +165,21 @@ pub enum Columns {
     /// All of them.
     All,
     /// These alone.
-    Only(&'static [&'static str]),
+    Only(&'static [&'static dyn AnyColumn]),
     /// All of them but these.
-    AllBut(&'static [&'static str]),
+    AllBut(&'static [&'static dyn AnyColumn]),
+}
+
+impl Columns {
+    /// Whether the column called `name` is kept.
+    pub fn keep(&self, name: &str) -> bool {
+        let has = |columns: &[&dyn AnyColumn]| columns.iter().any(|column| column.name() == name);
+        match self {
+            Columns::All => true,
+            Columns::Only(columns) => has(columns),
+            Columns::AllBut(columns) => !has(columns),
+        }
+    }
 }
 
 /// What an exporter works on.

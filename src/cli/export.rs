@@ -188,7 +188,7 @@ fn without_place(exporter: &Exporter, frames: &Frames) -> Option<Note> {
     }
     let kinds = [(&tables::DETAILS, "arguments of rows"), (&tables::FOREIGN, "entries that are no records")];
     let lost = kinds.iter().map(|(table, what)| (*table, frames.rows(table), what));
-    let lost = lost.filter(|(table, rows, _)| *rows > 0 && exporter.keeps.iter().all(|k| k.table != table.name));
+    let lost = lost.filter(|(table, rows, _)| *rows > 0 && exporter.keeps.iter().all(|k| k.table != *table));
     let lost: Vec<String> =
         lost.map(|(table, rows, what)| format!("{rows} {what} (table {})", table.name)).collect();
     let text = format!(

@@ -26,6 +26,10 @@ use clock::Clock;
 use ids::Ids;
 use trace_format::columns;
 use trace_format::schema::{Row, TableSpec};
+use trace_format::tables;
+use trace_format::tables::column::{
+    api, context, host_call, kernel, memcpy, memset, openacc, range, shape, string, sync,
+};
 
 /// The format.
 pub static EXPORTER: Exporter = Exporter {
@@ -42,66 +46,80 @@ pub static EXPORTER: Exporter = Exporter {
 };
 
 const KEEPS: &[Keeps] = &[
-    Keeps { table: "process", columns: Columns::All, note: "the pid; rank, host and configuration are left out" },
     Keeps {
-        table: "string",
-        columns: Columns::AllBut(&["id"]),
+        table: &tables::PROCESS,
+        columns: Columns::All,
+        note: "the pid; rank, host and configuration are left out",
+    },
+    Keeps {
+        table: &tables::STRING,
+        columns: Columns::AllBut(&[string::ID]),
         note: "bytes that are not UTF-8 become `\\xff`: Python's sqlite3 could not read them",
     },
     Keeps {
-        table: "shape",
-        columns: Columns::AllBut(&["id"]),
+        table: &tables::SHAPE,
+        columns: Columns::AllBut(&[shape::ID]),
         note: "shapes without a demangled or a base name get gpuprof's, as nsys stores both",
     },
     Keeps {
-        table: "device",
+        table: &tables::DEVICE,
         columns: Columns::All,
         note: "clocks and bandwidths of a process that shares its number and its machine with another may be the other's",
     },
-    Keeps { table: "context", columns: Columns::AllBut(&["api_kind"]), note: "" },
-    Keeps { table: "stream", columns: Columns::All, note: "" },
-    Keeps { table: "thread", columns: Columns::All, note: "threads that no other row names are not read back" },
+    Keeps { table: &tables::CONTEXT, columns: Columns::AllBut(&[context::API_KIND]), note: "" },
+    Keeps { table: &tables::STREAM, columns: Columns::All, note: "" },
     Keeps {
-        table: "kernel",
-        columns: Columns::AllBut(&["queued_ns", "submitted_ns", "channel", "priority", "flags"]),
+        table: &tables::THREAD,
+        columns: Columns::All,
+        note: "threads that no other row names are not read back",
+    },
+    Keeps {
+        table: &tables::KERNEL,
+        columns: Columns::AllBut(&[
+            kernel::QUEUED_NS,
+            kernel::SUBMITTED_NS,
+            kernel::CHANNEL,
+            kernel::PRIORITY,
+            kernel::FLAGS,
+        ]),
         note: "",
     },
-    Keeps { table: "memcpy", columns: Columns::AllBut(&["flags", "channel"]), note: "" },
-    Keeps { table: "memset", columns: Columns::AllBut(&["flags"]), note: "" },
+    Keeps { table: &tables::MEMCPY, columns: Columns::AllBut(&[memcpy::FLAGS, memcpy::CHANNEL]), note: "" },
+    Keeps { table: &tables::MEMSET, columns: Columns::AllBut(&[memset::FLAGS]), note: "" },
     Keeps {
-        table: "api",
-        columns: Columns::AllBut(&["cbid"]),
+        table: &tables::API,
+        columns: Columns::AllBut(&[api::CBID]),
         note: "nsys has 24 bits for a thread id, so larger ones are replaced, here and in all tables",
     },
-    Keeps { table: "sync", columns: Columns::AllBut(&["result"]), note: "" },
-    Keeps { table: "overhead", columns: Columns::All, note: "" },
-    Keeps { table: "graph", columns: Columns::All, note: "" },
+    Keeps { table: &tables::SYNC, columns: Columns::AllBut(&[sync::RESULT]), note: "" },
+    Keeps { table: &tables::OVERHEAD, columns: Columns::All, note: "" },
+    Keeps { table: &tables::GRAPH, columns: Columns::All, note: "" },
     Keeps {
-        table: "memory",
+        table: &tables::MEMORY,
         columns: Columns::All,
         note: "operations of pools lose context, stream, kind of memory and name",
     },
     Keeps {
-        table: "uvm",
+        table: &tables::UVM,
         columns: Columns::All,
         note: "kinds 5 to 7 are left out; migrations stand among the copies, as with nsys; a CPU page fault counts as one",
     },
-    Keeps { table: "event", columns: Columns::All, note: "" },
-    Keeps { table: "jit", columns: Columns::All, note: "" },
+    Keeps { table: &tables::EVENT, columns: Columns::All, note: "" },
+    Keeps { table: &tables::JIT, columns: Columns::All, note: "" },
     Keeps {
-        table: "openacc",
-        columns: Columns::AllBut(&["parent_construct", "implicit", "external_id"]),
+        table: &tables::OPENACC,
+        columns: Columns::AllBut(&[openacc::PARENT_CONSTRUCT, openacc::IMPLICIT, openacc::EXTERNAL_ID]),
         note: "",
     },
-    Keeps { table: "openmp", columns: Columns::All, note: "kind 4 (idle) is left out" },
+    Keeps { table: &tables::OPENMP, columns: Columns::All, note: "kind 4 (idle) is left out" },
     Keeps {
-        table: "host_call",
-        columns: Columns::AllBut(&["returned"]),
+        table: &tables::HOST_CALL,
+        columns: Columns::AllBut(&[host_call::RETURNED]),
         note: "what a function of the operating system returned is kept",
     },
     Keeps {
-        table: "range",
-        columns: Columns::AllBut(&["range_id"]),
+        table: &tables::RANGE,
+        columns: Columns::AllBut(&[range::RANGE_ID]),
         note: "operators, annotations and Python functions become push/pop ranges of domains with those names",
     },
 ];
@@ -203,7 +221,7 @@ mod tests {
     fn every_table_of_activity_is_kept_or_known_to_be_lost() {
         let lost = ["external", "frame", "stack", "cpu_sample", "launch_stack", "foreign", "details"];
         for table in tables::ALL.iter().filter(|t| matches!(t.role, Role::Activity | Role::Defining)) {
-            let kept = KEEPS.iter().any(|keeps| keeps.table == table.name);
+            let kept = KEEPS.iter().any(|keeps| keeps.table == *table);
             assert!(kept != lost.contains(&table.name), "{}", table.name);
         }
     }

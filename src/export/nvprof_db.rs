@@ -22,6 +22,10 @@ use crate::trace::sink::Need;
 use std::path::Path;
 use trace_format::columns;
 use trace_format::schema::{Row, TableSpec};
+use trace_format::tables;
+use trace_format::tables::column::{
+    api, context, device, event, kernel, memcpy, overhead, range, sample, shape, string, sync,
+};
 
 /// The format.
 pub static EXPORTER: Exporter = Exporter {
@@ -39,57 +43,61 @@ pub static EXPORTER: Exporter = Exporter {
 };
 
 const KEEPS: &[Keeps] = &[
-    Keeps { table: "process", columns: Columns::All, note: "the pid" },
+    Keeps { table: &tables::PROCESS, columns: Columns::All, note: "the pid" },
     Keeps {
-        table: "string",
-        columns: Columns::AllBut(&["id"]),
+        table: &tables::STRING,
+        columns: Columns::AllBut(&[string::ID]),
         note: "bytes that are not UTF-8 become `\\xff`: Python's sqlite3 could not read them",
     },
-    Keeps { table: "shape", columns: Columns::AllBut(&["id", "demangled_id", "base_id"]), note: "" },
-    Keeps { table: "device", columns: Columns::AllBut(&["pci_bus_id"]), note: "" },
-    Keeps { table: "context", columns: Columns::AllBut(&["parent_context"]), note: "" },
-    Keeps { table: "stream", columns: Columns::All, note: "" },
-    Keeps { table: "thread", columns: Columns::All, note: "" },
     Keeps {
-        table: "kernel",
-        columns: Columns::AllBut(&["channel", "priority"]),
+        table: &tables::SHAPE,
+        columns: Columns::AllBut(&[shape::ID, shape::DEMANGLED_ID, shape::BASE_ID]),
+        note: "",
+    },
+    Keeps { table: &tables::DEVICE, columns: Columns::AllBut(&[device::PCI_BUS_ID]), note: "" },
+    Keeps { table: &tables::CONTEXT, columns: Columns::AllBut(&[context::PARENT_CONTEXT]), note: "" },
+    Keeps { table: &tables::STREAM, columns: Columns::All, note: "" },
+    Keeps { table: &tables::THREAD, columns: Columns::All, note: "" },
+    Keeps {
+        table: &tables::KERNEL,
+        columns: Columns::AllBut(&[kernel::CHANNEL, kernel::PRIORITY]),
         note: "times of a trace that has no epoch and begins before 1 are moved for nvprof, here and in all tables, and gpuprof moves them back; \
                correlation ids have 32 bits",
     },
     Keeps {
-        table: "memcpy",
-        columns: Columns::AllBut(&["channel"]),
+        table: &tables::MEMCPY,
+        columns: Columns::AllBut(&[memcpy::CHANNEL]),
         note: "kinds 11 to 13 (unified memory, from nsys) become events of unified memory",
     },
-    Keeps { table: "memset", columns: Columns::All, note: "" },
+    Keeps { table: &tables::MEMSET, columns: Columns::All, note: "" },
     Keeps {
-        table: "api",
-        columns: Columns::AllBut(&["name_id"]),
+        table: &tables::API,
+        columns: Columns::AllBut(&[api::NAME_ID]),
         note: "nvprof has numbers of CUDA's functions and no names: what has no number (HIP) is called INVALID, and nvprof \
                11.8 has wrong names for functions newer than itself",
     },
-    Keeps { table: "sync", columns: Columns::AllBut(&["result"]), note: "" },
-    Keeps { table: "overhead", columns: Columns::AllBut(&["correlation"]), note: "" },
-    Keeps { table: "graph", columns: Columns::All, note: "" },
+    Keeps { table: &tables::SYNC, columns: Columns::AllBut(&[sync::RESULT]), note: "" },
+    Keeps { table: &tables::OVERHEAD, columns: Columns::AllBut(&[overhead::CORRELATION]), note: "" },
+    Keeps { table: &tables::GRAPH, columns: Columns::All, note: "" },
     Keeps {
-        table: "memory",
+        table: &tables::MEMORY,
         columns: Columns::All,
         note: "operations of pools lose context, stream, kind of memory and name",
     },
-    Keeps { table: "uvm", columns: Columns::All, note: "a CPU page fault counts as one" },
-    Keeps { table: "event", columns: Columns::AllBut(&["start_ns"]), note: "" },
-    Keeps { table: "external", columns: Columns::All, note: "" },
-    Keeps { table: "jit", columns: Columns::All, note: "" },
-    Keeps { table: "openacc", columns: Columns::All, note: "" },
-    Keeps { table: "openmp", columns: Columns::All, note: "" },
+    Keeps { table: &tables::UVM, columns: Columns::All, note: "a CPU page fault counts as one" },
+    Keeps { table: &tables::EVENT, columns: Columns::AllBut(&[event::START_NS]), note: "" },
+    Keeps { table: &tables::EXTERNAL, columns: Columns::All, note: "" },
+    Keeps { table: &tables::JIT, columns: Columns::All, note: "" },
+    Keeps { table: &tables::OPENACC, columns: Columns::All, note: "" },
+    Keeps { table: &tables::OPENMP, columns: Columns::All, note: "" },
     Keeps {
-        table: "range",
-        columns: Columns::AllBut(&["range_id"]),
+        table: &tables::RANGE,
+        columns: Columns::AllBut(&[range::RANGE_ID]),
         note: "operators, annotations and Python functions are left out; of two payloads the integer is kept",
     },
     Keeps {
-        table: "sample",
-        columns: Columns::AllBut(&["of_pid"]),
+        table: &tables::SAMPLE,
+        columns: Columns::AllBut(&[sample::OF_PID]),
         note: "clocks, temperature, power, fans and PCIe links of GPUs, in whole numbers; where one of \
                several was not measured, it comes back as 0",
     },
@@ -251,7 +259,7 @@ mod tests {
         // Such databases have no place for stacks, for calls that are not CUDA's, nor for what other profilers say.
         let lost = ["frame", "stack", "cpu_sample", "launch_stack", "host_call", "foreign", "details"];
         for table in tables::ALL.iter().filter(|t| matches!(t.role, Role::Activity | Role::Defining)) {
-            let kept = KEEPS.iter().any(|keeps| keeps.table == table.name);
+            let kept = KEEPS.iter().any(|keeps| keeps.table == *table);
             assert!(kept != lost.contains(&table.name), "{}", table.name);
         }
     }

@@ -22,6 +22,11 @@ use crate::lines::links::Links;
 use crate::lines::naming::Naming;
 use crate::lines::place::Placing;
 use crate::trace::sink::Need;
+use trace_format::schema::{AnyColumn, TableSpec};
+use trace_format::tables;
+use trace_format::tables::column::{
+    api, context, cpu_sample, device, frame, kernel, memcpy, memset, overhead, range, stream, sync,
+};
 
 /// Perfetto's protobuf trace.
 pub static PERFETTO: Exporter = Exporter {
@@ -43,88 +48,123 @@ pub static PERFETTO: Exporter = Exporter {
 
 const NOT_READ: &str = "Perfetto reads it, gpuprof does not";
 
-const fn only(table: &'static str, columns: &'static [&'static str]) -> Keeps {
+const fn only(table: &'static TableSpec, columns: &'static [&'static dyn AnyColumn]) -> Keeps {
     Keeps { table, columns: Columns::Only(columns), note: NOT_READ }
 }
 
-const fn all(table: &'static str) -> Keeps {
+const fn all(table: &'static TableSpec) -> Keeps {
     Keeps { table, columns: Columns::All, note: NOT_READ }
 }
 
 const KEEPS: &[Keeps] = &[
-    only("device", &["device", "name_id"]),
-    only("context", &["context", "device"]),
-    only("stream", &["context", "stream", "name_id"]),
-    all("thread"),
+    only(&tables::DEVICE, &[device::DEVICE, device::NAME_ID]),
+    only(&tables::CONTEXT, &[context::CONTEXT, context::DEVICE]),
+    only(&tables::STREAM, &[stream::CONTEXT, stream::STREAM, stream::NAME_ID]),
+    all(&tables::THREAD),
     Keeps {
-        table: "kernel",
+        table: &tables::KERNEL,
         columns: Columns::Only(&[
-            "start_ns",
-            "duration_ns",
-            "shape_id",
-            "device",
-            "context",
-            "stream",
-            "correlation",
-            "graph_id",
-            "graph_node_id",
+            kernel::START_NS,
+            kernel::DURATION_NS,
+            kernel::SHAPE_ID,
+            kernel::DEVICE,
+            kernel::CONTEXT,
+            kernel::STREAM,
+            kernel::CORRELATION,
+            kernel::GRAPH_ID,
+            kernel::GRAPH_NODE_ID,
         ]),
         note: "Perfetto reads it, gpuprof does not; a slice shorter than 1 ns is 1 ns long, and a record without \
                valid times is a moment",
     },
     only(
-        "memcpy",
+        &tables::MEMCPY,
         &[
-            "start_ns",
-            "duration_ns",
-            "kind",
-            "src_kind",
-            "dst_kind",
-            "bytes",
-            "device",
-            "context",
-            "stream",
-            "correlation",
-            "graph_id",
-            "graph_node_id",
+            memcpy::START_NS,
+            memcpy::DURATION_NS,
+            memcpy::KIND,
+            memcpy::SRC_KIND,
+            memcpy::DST_KIND,
+            memcpy::BYTES,
+            memcpy::DEVICE,
+            memcpy::CONTEXT,
+            memcpy::STREAM,
+            memcpy::CORRELATION,
+            memcpy::GRAPH_ID,
+            memcpy::GRAPH_NODE_ID,
         ],
     ),
     only(
-        "memset",
+        &tables::MEMSET,
         &[
-            "start_ns",
-            "duration_ns",
-            "bytes",
-            "mem_kind",
-            "device",
-            "context",
-            "stream",
-            "correlation",
-            "graph_id",
-            "graph_node_id",
+            memset::START_NS,
+            memset::DURATION_NS,
+            memset::BYTES,
+            memset::MEM_KIND,
+            memset::DEVICE,
+            memset::CONTEXT,
+            memset::STREAM,
+            memset::CORRELATION,
+            memset::GRAPH_ID,
+            memset::GRAPH_NODE_ID,
         ],
     ),
-    only("api", &["start_ns", "duration_ns", "domain", "name_id", "tid", "correlation", "result"]),
-    only("sync", &["start_ns", "duration_ns", "kind", "context", "stream", "event", "correlation"]),
-    only("overhead", &["start_ns", "duration_ns", "kind", "tid", "correlation"]),
-    all("graph"),
-    all("memory"),
-    all("uvm"),
-    all("event"),
-    all("jit"),
-    all("openacc"),
-    all("openmp"),
-    all("host_call"),
-    only("range", &["start_ns", "end_ns", "domain_id", "name_id", "category", "payload_i64", "payload_f64", "tid"]),
-    all("sample"),
+    only(
+        &tables::API,
+        &[api::START_NS, api::DURATION_NS, api::DOMAIN, api::NAME_ID, api::TID, api::CORRELATION, api::RESULT],
+    ),
+    only(
+        &tables::SYNC,
+        &[
+            sync::START_NS,
+            sync::DURATION_NS,
+            sync::KIND,
+            sync::CONTEXT,
+            sync::STREAM,
+            sync::EVENT,
+            sync::CORRELATION,
+        ],
+    ),
+    only(
+        &tables::OVERHEAD,
+        &[overhead::START_NS, overhead::DURATION_NS, overhead::KIND, overhead::TID, overhead::CORRELATION],
+    ),
+    all(&tables::GRAPH),
+    all(&tables::MEMORY),
+    all(&tables::UVM),
+    all(&tables::EVENT),
+    all(&tables::JIT),
+    all(&tables::OPENACC),
+    all(&tables::OPENMP),
+    all(&tables::HOST_CALL),
+    only(
+        &tables::RANGE,
+        &[
+            range::START_NS,
+            range::END_NS,
+            range::DOMAIN_ID,
+            range::NAME_ID,
+            range::CATEGORY,
+            range::PAYLOAD_I64,
+            range::PAYLOAD_F64,
+            range::TID,
+        ],
+    ),
+    all(&tables::SAMPLE),
     Keeps {
-        table: "cpu_sample",
-        columns: Columns::Only(&["start_ns", "of_pid", "tid", "stack_id", "weight_ns"]),
+        table: &tables::CPU_SAMPLE,
+        columns: Columns::Only(&[
+            cpu_sample::START_NS,
+            cpu_sample::OF_PID,
+            cpu_sample::TID,
+            cpu_sample::STACK_ID,
+            cpu_sample::WEIGHT_NS,
+        ]),
         note: "Perfetto reads it, gpuprof does not; functions are slices, from the first sample that has them to the \
                end of the last",
     },
-    only("frame", &["id", "name_id", "file_id", "kind"]),
-    all("stack"),
+    only(&tables::FRAME, &[frame::ID, frame::NAME_ID, frame::FILE_ID, frame::KIND]),
+    all(&tables::STACK),
 ];
 
 fn write(context: &Context, destination: &mut Destination) -> Result<()> {

@@ -10,6 +10,7 @@ use profiles::{Finished, FrameTable, Profiles};
 use std::io::{self, Write};
 use trace_format::schema::TableSpec;
 use trace_format::tables;
+use trace_format::tables::column::range;
 
 mod cpu;
 mod profiles;
@@ -26,8 +27,8 @@ pub static SPEEDSCOPE: Exporter = Exporter {
     need: stacks::need,
     options: &[],
     keeps: &[Keeps {
-        table: "range",
-        columns: Columns::Only(&["start_ns", "end_ns", "name_id"]),
+        table: &tables::RANGE,
+        columns: Columns::Only(&[range::START_NS, range::END_NS, range::NAME_ID]),
         note: "kernels, copies, fills and API calls too are slices with a name, a start and an end, as ranges are",
     }],
     write,

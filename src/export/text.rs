@@ -23,6 +23,7 @@ use std::borrow::Cow;
 use std::io::Write;
 use trace_format::schema::{Role, TableSpec};
 use trace_format::tables;
+use trace_format::tables::column::device;
 
 /// The CSV timeline.
 pub static CSV: Exporter = Exporter {
@@ -80,35 +81,35 @@ pub static CSV_TABLES: Exporter = Exporter {
 };
 
 const KEEPS: &[Keeps] = &[
-    all("shape"),
+    all(&tables::SHAPE),
     Keeps {
-        table: "device",
-        columns: Columns::Only(&["device", "name_id"]),
+        table: &tables::DEVICE,
+        columns: Columns::Only(&[device::DEVICE, device::NAME_ID]),
         note: "of devices that did something",
     },
-    Keeps { table: "thread", columns: Columns::All, note: "of threads that did something" },
-    all("kernel"),
-    all("memcpy"),
-    all("memset"),
-    all("api"),
-    all("sync"),
-    all("overhead"),
-    all("graph"),
-    all("memory"),
-    all("uvm"),
-    all("event"),
-    Keeps { table: "external", columns: Columns::All, note: "with `--option untimed=yes`" },
-    all("jit"),
-    all("openacc"),
-    all("openmp"),
-    all("host_call"),
-    all("range"),
-    Keeps { table: "loss", columns: Columns::All, note: "those without a time with `--option untimed=yes`" },
-    all("capture"),
-    Keeps { table: "note", columns: Columns::All, note: "those without a time with `--option untimed=yes`" },
-    all("sample"),
-    all("foreign"),
-    Keeps { table: "details", columns: Columns::All, note: "with `--option untimed=yes`" },
+    Keeps { table: &tables::THREAD, columns: Columns::All, note: "of threads that did something" },
+    all(&tables::KERNEL),
+    all(&tables::MEMCPY),
+    all(&tables::MEMSET),
+    all(&tables::API),
+    all(&tables::SYNC),
+    all(&tables::OVERHEAD),
+    all(&tables::GRAPH),
+    all(&tables::MEMORY),
+    all(&tables::UVM),
+    all(&tables::EVENT),
+    Keeps { table: &tables::EXTERNAL, columns: Columns::All, note: "with `--option untimed=yes`" },
+    all(&tables::JIT),
+    all(&tables::OPENACC),
+    all(&tables::OPENMP),
+    all(&tables::HOST_CALL),
+    all(&tables::RANGE),
+    Keeps { table: &tables::LOSS, columns: Columns::All, note: "those without a time with `--option untimed=yes`" },
+    all(&tables::CAPTURE),
+    Keeps { table: &tables::NOTE, columns: Columns::All, note: "those without a time with `--option untimed=yes`" },
+    all(&tables::SAMPLE),
+    all(&tables::FOREIGN),
+    Keeps { table: &tables::DETAILS, columns: Columns::All, note: "with `--option untimed=yes`" },
 ];
 
 /// Rows handed to one thread at a time.

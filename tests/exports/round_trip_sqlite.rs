@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use trace_format::columns::{Batch, Column, Values};
 use trace_format::schema::{TableSpec, Unit};
+use trace_format::tables::column::memory;
 use trace_format::tables::{self, SampleRow};
 
 const FORMATS: [&str; 2] = ["sqlite", "nvprof"];
@@ -35,13 +36,8 @@ struct Reading<'a> {
 
 impl Reading<'_> {
     fn kept(&self, table: &TableSpec) -> Vec<&'static str> {
-        let Some(keeps) = self.keeps.iter().find(|keeps| keeps.table == table.name) else { return Vec::new() };
-        let all = table.columns.iter().map(|column| column.name);
-        match &keeps.columns {
-            Columns::All => all.collect(),
-            Columns::Only(names) => all.filter(|name| names.contains(name)).collect(),
-            Columns::AllBut(names) => all.filter(|name| !names.contains(name)).collect(),
-        }
+        let Some(keeps) = self.keeps.iter().find(|keeps| keeps.table == table) else { return Vec::new() };
+        table.columns.iter().map(|column| column.name).filter(|name| keeps.columns.keep(name)).collect()
     }
 
     fn cell(&self, unit: Unit, column: &Column, i: usize) -> String {
@@ -169,8 +165,11 @@ fn compare(format: &str, original: &Path, exported: &Path) {
     assert_eq!(pools(&before).len(), 24);
 }
 
-const POOLS: &[Keeps] =
-    &[Keeps { table: "memory", columns: Columns::AllBut(&["context", "stream", "mem_kind", "name_id"]), note: "" }];
+const POOLS: &[Keeps] = &[Keeps {
+    table: &tables::MEMORY,
+    columns: Columns::AllBut(&[memory::CONTEXT, memory::STREAM, memory::MEM_KIND, memory::NAME_ID]),
+    note: "",
+}];
 
 #[test]
 fn every_column_that_is_said_to_be_kept_comes_back() {
