@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn slices_that_overlap_get_lanes_and_lanes_are_used_again() {
         let mut lanes = FirstFree::default();
-        let slices = [(0, 10), (5, 20), (6, 7), (7, 9), (10, 30), (10, 10), (20, 21)];
+        let slices: [(i64, i64); 7] = [(0, 10), (5, 20), (6, 7), (7, 9), (10, 30), (10, 10), (20, 21)];
         assert_eq!(slices.map(|(start, end)| lanes.place(start, end)), [0, 1, 2, 2, 0, 2, 1]);
     }
 
@@ -239,7 +239,7 @@ mod tests {
         let mut lanes = Nested::default();
         let mut closed = Vec::new();
         let mut place = |start, end_ns, frame| {
-            let close = |lane, open: Open| {
+            let close = |lane, open: Open<u32>| {
                 closed.push((lane, open.what));
                 Ok::<(), ()>(())
             };

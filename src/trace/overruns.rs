@@ -20,7 +20,7 @@ struct Last {
 
 /// What was found in one file.
 #[derive(Default)]
-struct Found {
+struct Overruns {
     kernels: u64,
     /// Start, duration and name of the longest.
     longest: Option<(i64, i64)>,
@@ -28,7 +28,7 @@ struct Found {
 
 /// Notes kernels of a file that overrun the next of their stream.
 pub(super) fn note(path: &Path, sink: &mut Sink) {
-    let mut found = Found::default();
+    let mut found = Overruns::default();
     for process in &sink.processes {
         let mut streams: HashMap<(u32, u32, u32), Last> = HashMap::new();
         for batch in process.batches.iter().filter(|batch| batch.table == &tables::KERNEL) {
@@ -44,7 +44,7 @@ pub(super) fn note(path: &Path, sink: &mut Sink) {
     );
 }
 
-fn look(batch: &Batch, streams: &mut HashMap<(u32, u32, u32), Last>, found: &mut Found) {
+fn look(batch: &Batch, streams: &mut HashMap<(u32, u32, u32), Last>, found: &mut Overruns) {
     let column = |name: &str| batch.column(name).map(|column| &column.values);
     let (Some(Values::I64(starts)), Some(durations)) = (column("start_ns"), batch.column("duration_ns")) else {
         return;
