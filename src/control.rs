@@ -9,7 +9,7 @@ pub mod without_socket;
 use crate::error::Result;
 use serde_json::Value;
 use shim_config::control::RuntimeDir;
-use sockets::Place;
+use sockets::SocketFolder;
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
@@ -74,7 +74,7 @@ pub struct Silent {
 
 /// What was found in the folders of sockets.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct ProcessSearch {
     /// Processes that answered, by pid.
     pub processes: Vec<Process>,
     /// Sockets behind which nobody answered.
@@ -89,11 +89,11 @@ pub struct Found {
 ///
 /// # Errors
 /// The folder that was named is refused.
-pub fn find(chosen: &RuntimeDir) -> Result<Found> {
-    let mut found = Found::default();
+pub fn find(chosen: &RuntimeDir) -> Result<ProcessSearch> {
+    let mut found = ProcessSearch::default();
     let (sender, receiver) = channel();
     let mut asked = 0;
-    for place in Place::all(chosen)? {
+    for place in SocketFolder::all(chosen)? {
         found.folders.push(place.path().to_owned());
         if let Some(why) = place.refused() {
             found.refused.push(why);

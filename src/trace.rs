@@ -1,10 +1,10 @@
 //! Traces in memory, wherever they came from.
 //!
-//! [`frames::Frames`] holds what open files define: names, launch shapes, devices, processes; [`crate::open`] fills it. Rows come out as [`batch::Batch`]es, in parallel and in bounded memory, native files
-//! ([`native`]) decoded on demand, foreign ones from what their importer pushed into a [`sink::Sink`].
-//! [`ring`] knows recordings
-//! that keep only the latest. [`select`] decides which rows take part; [`ordered`] hands them out in order of time. Sums that another tool made
-//! are no rows; [`summaries`] holds them.
+//! [`frames::Frames`] holds what open files define: names, launch shapes, devices, processes; [`crate::open`] fills it.
+//! Rows come out as [`batch::Batch`]es, in parallel and in bounded memory, native files ([`native`]) decoded on demand,
+//! foreign ones from what their importer pushed into a [`sink::Sink`]. [`ring`] knows recordings that keep only the
+//! latest. [`select`] decides which rows take part; [`ordered`] hands them out in order of time. Sums that another tool
+//! made are no rows; [`summaries`] holds them.
 
 pub mod batch;
 mod definitions;

@@ -5,7 +5,7 @@ use super::labels::Labels;
 use super::listing;
 use super::stats::{Stats, Wanted};
 use super::summary::{Summary, SummaryRow};
-use super::totals::{Place, Split, Totals, kernel_totals, totals};
+use super::totals::{RanOn, Split, Totals, kernel_totals, totals};
 use crate::cupti::operation;
 use crate::error::{Error, Result};
 use crate::trace::select::Filter;
@@ -62,7 +62,7 @@ impl std::str::FromStr for Grouping {
 
 /// Groups whose printed names are equal become one row.
 struct ByText {
-    rows: HashMap<(Place, String), Stats>,
+    rows: HashMap<(RanOn, String), Stats>,
     invalid: u64,
 }
 
@@ -71,15 +71,15 @@ impl ByText {
         ByText { rows: HashMap::new(), invalid: 0 }
     }
 
-    fn add(&mut self, totals: Totals, place: impl Fn(Place) -> Place, text: impl Fn(u32) -> String) {
+    fn add(&mut self, totals: Totals, place: impl Fn(RanOn) -> RanOn, text: impl Fn(u32) -> String) {
         self.invalid += totals.invalid;
         for group in totals.groups {
             self.rows.entry((place(group.place), text(group.key))).or_default().merge(group.stats);
         }
     }
 
-    fn into_parts(self) -> Vec<(Place, Summary)> {
-        let mut parts: HashMap<Place, Summary> = HashMap::new();
+    fn into_parts(self) -> Vec<(RanOn, Summary)> {
+        let mut parts: HashMap<RanOn, Summary> = HashMap::new();
         for ((place, name), stats) in self.rows {
             parts.entry(place).or_default().rows.push(SummaryRow::new(name, stats));
         }
@@ -100,14 +100,14 @@ pub fn gpu_by_place(
     grouping: Grouping,
     wanted: Wanted,
     filter: &Filter,
-) -> Result<(Vec<(Place, Summary)>, u64)> {
+) -> Result<(Vec<(RanOn, Summary)>, u64)> {
     let frames = labels.frames();
     let split = grouping.split;
     // Grouped by device alone, the same GPU seen from two processes is one.
     let by_device = split.device && !split.stream && !split.process;
-    let place = |place: Place| {
+    let place = |place: RanOn| {
         let (process, device) = frames.device_identity(place.process, place.device);
-        if by_device { Place { process, device, ..place } } else { place }
+        if by_device { RanOn { process, device, ..place } } else { place }
     };
     let mut all = ByText::new();
     let kernels = if grouping.name == ByName::Grid {
@@ -135,10 +135,10 @@ pub fn gpu_by_place(
 }
 
 /// Where an activity ran, as far as groups are kept apart.
-fn place_of(work: &GpuActivity, split: Split) -> Place {
+fn place_of(work: &GpuActivity, split: Split) -> RanOn {
     let by_device = split.device || split.stream;
-    let part = |wanted: bool, id: u32| if wanted { id } else { Place::ANY };
-    Place {
+    let part = |wanted: bool, id: u32| if wanted { id } else { RanOn::ANY };
+    RanOn {
         process: part(split.process || by_device, work.process),
         device: part(by_device, work.device),
         context: part(split.stream, work.context),
@@ -182,7 +182,7 @@ pub fn api_by_process(
     by_process: bool,
     wanted: Wanted,
     filter: &Filter,
-) -> Result<(Vec<(Place, Summary)>, u64)> {
+) -> Result<(Vec<(RanOn, Summary)>, u64)> {
     let split = Split { process: by_process, ..Split::default() };
     let mut all = ByText::new();
     let mut calls = totals(labels.frames(), &tables::API, Some(api::NAME_ID), split, wanted, filter)?;
@@ -192,7 +192,7 @@ pub fn api_by_process(
         return Ok((all.into_parts(), invalid));
     }
     // nvprof has a row for each entry point: `cuLaunchKernel` and its per-thread variant are two of one name.
-    let mut parts: HashMap<Place, Summary> = HashMap::new();
+    let mut parts: HashMap<RanOn, Summary> = HashMap::new();
     for group in calls.groups.drain(..) {
         let row = SummaryRow::new(labels.api(group.key), group.stats);
         parts.entry(group.place).or_default().rows.push(row);
@@ -216,7 +216,7 @@ pub fn openmp_summary(labels: &Labels, filter: &Filter) -> Result<Summary> {
     Ok(joined(labels, all.into_parts(), invalid))
 }
 
-fn joined(labels: &Labels, parts: Vec<(Place, Summary)>, invalid: u64) -> Summary {
+fn joined(labels: &Labels, parts: Vec<(RanOn, Summary)>, invalid: u64) -> Summary {
     let mut all = Summary { rows: Vec::new(), invalid };
     for (place, summary) in parts {
         let prefix = labels.place(place);

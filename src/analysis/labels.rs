@@ -1,7 +1,7 @@
 //! Names as people read them: demangled kernels, API calls without version suffixes, devices.
 
 use super::launches::thread_names;
-use super::totals::Place;
+use super::totals::RanOn;
 use crate::cupti::{self, operation};
 use crate::demangle::{self, Demangling};
 use crate::trace::frames::Frames;
@@ -220,19 +220,19 @@ impl Labels<'_> {
 
     /// A place as row names carry it: `process 4242, GPU 0, stream 7`; what is not part of it is left out, and the
     /// process too while there is only one.
-    pub fn place(&self, place: Place) -> String {
+    pub fn place(&self, place: RanOn) -> String {
         let mut parts = Vec::new();
         let is_launcher = |p: u32| self.frames.processes.get(p as usize).is_some_and(|p| p.info.is_launcher);
         let one_process = self.frames.recorded_processes() == 1
             && !is_launcher(place.process)
-            && (place.device != Place::ANY || place.stream != Place::ANY);
-        if place.process != Place::ANY && !one_process {
+            && (place.device != RanOn::ANY || place.stream != RanOn::ANY);
+        if place.process != RanOn::ANY && !one_process {
             parts.push(self.process(place.process));
         }
-        if place.device != Place::ANY {
+        if place.device != RanOn::ANY {
             parts.push(format!("GPU {}", place.device));
         }
-        if place.stream != Place::ANY {
+        if place.stream != RanOn::ANY {
             // A stream id is unique within its context only, so streams of several contexts name theirs.
             parts.push(format!("context {}, stream {}", place.context, place.stream));
         }

@@ -21,9 +21,9 @@ pub struct Split {
     pub stream: bool,
 }
 
-/// Where a group's records ran; [`Place::ANY`] in what was not split by.
+/// Where a group's records ran; [`RanOn::ANY`] in what was not split by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Place {
+pub struct RanOn {
     /// Ordinal of the process.
     pub process: u32,
     /// Device index.
@@ -34,20 +34,20 @@ pub struct Place {
     pub stream: u32,
 }
 
-impl Place {
+impl RanOn {
     /// "All of them".
     pub const ANY: u32 = u32::MAX;
 
     /// Everything together.
-    pub const ANYWHERE: Place =
-        Place { process: Self::ANY, device: Self::ANY, context: Self::ANY, stream: Self::ANY };
+    pub const ANYWHERE: RanOn =
+        RanOn { process: Self::ANY, device: Self::ANY, context: Self::ANY, stream: Self::ANY };
 }
 
 /// Statistics of the records that share a key and a place.
 #[derive(Clone, Debug)]
 pub struct Group {
     /// Where.
-    pub place: Place,
+    pub place: RanOn,
     /// The key: shape, name, kind; 0 for tables that have none.
     pub key: u32,
     /// Of their durations.
@@ -86,7 +86,7 @@ impl Slots {
         &mut self.direct[index]
     }
 
-    fn into_groups(self, place: Place, out: &mut Vec<Group>) {
+    fn into_groups(self, place: RanOn, out: &mut Vec<Group>) {
         let direct = self.direct.into_iter().enumerate().map(|(key, stats)| (key as u32, stats));
         let groups = direct.chain(self.other).filter(|(_, stats)| stats.count > 0);
         out.extend(groups.map(|(key, stats)| Group { place, key, stats }));
@@ -95,13 +95,13 @@ impl Slots {
 
 #[derive(Default)]
 struct Accumulator {
-    places: Vec<(Place, Slots)>,
-    index: HashMap<Place, usize>,
+    places: Vec<(RanOn, Slots)>,
+    index: HashMap<RanOn, usize>,
     invalid: u64,
 }
 
 impl Accumulator {
-    fn place(&mut self, place: Place) -> usize {
+    fn place(&mut self, place: RanOn) -> usize {
         *self.index.entry(place).or_insert_with(|| {
             self.places.push((place, Slots::default()));
             self.places.len() - 1
@@ -119,7 +119,7 @@ impl Accumulator {
         let durations = batch.get(any::DURATION_NS);
         let keys = key_column.map(|column| batch.get(column));
         let by_process = split.process || split.device || split.stream;
-        let base = Place { process: if by_process { batch.process } else { Place::ANY }, ..Place::ANYWHERE };
+        let base = RanOn { process: if by_process { batch.process } else { RanOn::ANY }, ..RanOn::ANYWHERE };
         let whole = !split.device && !split.stream && batch.selected.is_none();
         let slices = durations.all_valid().zip(keys.and_then(|k| k.all_valid()));
         if let Some((durations, keys)) = slices.filter(|_| whole) {
@@ -132,7 +132,7 @@ impl Accumulator {
         }
         let column = |wanted: bool, column| wanted.then(|| batch.get(column));
         let at =
-            |column: &Option<Col<'_, u32>>, i: usize| column.and_then(|column| column.get(i)).unwrap_or(Place::ANY);
+            |column: &Option<Col<'_, u32>>, i: usize| column.and_then(|column| column.get(i)).unwrap_or(RanOn::ANY);
         let device = column(split.device || split.stream, any::DEVICE);
         let (context, stream) = (column(split.stream, any::CONTEXT), column(split.stream, any::STREAM));
         let mut last = None;
@@ -141,7 +141,7 @@ impl Accumulator {
                 self.invalid += 1;
                 return;
             };
-            let place = Place {
+            let place = RanOn {
                 process: base.process,
                 device: at(&device, i),
                 context: at(&context, i),

@@ -4,8 +4,8 @@ mod closing;
 mod flags;
 mod host_stacks;
 pub(super) mod outcome;
-mod place;
 mod rings;
+mod run_folder;
 mod samplers;
 mod stats;
 
@@ -18,7 +18,7 @@ use clap::{Args as _, FromArgMatches as _};
 use flags::SettingFlags;
 use host_stacks::HostStackFlags;
 use outcome::{Outcome, Ran};
-use place::Place;
+use run_folder::RunFolder;
 use shim_config::control::RuntimeDir;
 use shim_config::{DumpRule, Settings, from_env, seen};
 use std::ffi::{OsStr, OsString};
@@ -118,7 +118,7 @@ pub(super) enum Launch {
 /// A program that ran with the collector in it.
 pub(super) struct Launched {
     /// Where its traces are.
-    pub place: Place,
+    pub place: RunFolder,
     /// What is known about it.
     pub ran: Ran,
     /// How much is to be said.
@@ -177,7 +177,7 @@ pub(super) fn launch(args: &Args, say: &dyn Fn(&str), started: &mut dyn FnMut(u3
         say("GPUPROF_DISABLE is set, so nothing is recorded; unset it to record");
     }
     let wanted = args.output.clone().or_else(|| environment.get("GPUPROF_OUTPUT").map(Into::into));
-    let place = Place::make(wanted.as_deref(), &args.command[0])?;
+    let place = RunFolder::make(wanted.as_deref(), &args.command[0])?;
     environment.set("GPUPROF_OUTPUT", &place.template);
     environment.set("GPUPROF_SEEN", place.seen.as_os_str());
     if let RuntimeDir::Folder(folder) = &settings.runtime_dir {
@@ -236,7 +236,7 @@ pub(super) fn launch(args: &Args, say: &dyn Fn(&str), started: &mut dyn FnMut(u3
 }
 
 /// The program has ended. `keeps`: badly, and what its rings hold is kept.
-fn see_to_rings(place: &Place, settings: &Settings, keeps: bool, say: &dyn Fn(&str)) {
+fn see_to_rings(place: &RunFolder, settings: &Settings, keeps: bool, say: &dyn Fn(&str)) {
     let (seen, _) = seen::processes(&std::fs::read(&place.seen).unwrap_or_default());
     for ring in rings::rings(place, &seen) {
         rings::remove_leftovers(&ring);

@@ -23,17 +23,17 @@ pub fn chosen_folders(chosen: &RuntimeDir) -> Vec<PathBuf> {
 
 /// A folder of sockets.
 #[derive(Debug)]
-pub struct Place {
+pub struct SocketFolder {
     path: PathBuf,
     folder: std::result::Result<Arc<Folder>, Refusal>,
 }
 
-impl Place {
+impl SocketFolder {
     /// All places where sockets may be.
     ///
     /// # Errors
     /// The one that was named is refused, or none is to be looked at.
-    pub fn all(chosen: &RuntimeDir) -> Result<Vec<Place>> {
+    pub fn all(chosen: &RuntimeDir) -> Result<Vec<SocketFolder>> {
         if *chosen == RuntimeDir::Off {
             return Err(Error::new("GPUPROF_RUNTIME_DIR is off").remedy("name a folder with --runtime-dir"));
         }
@@ -42,11 +42,11 @@ impl Place {
         let owner = Some(own_uid()).filter(|uid| !(named && *uid == 0));
         let places = chosen_folders(chosen).into_iter().map(|path| {
             let folder = Folder::open(&path, owner).map(Arc::new);
-            Place { path, folder }
+            SocketFolder { path, folder }
         });
-        let places: Vec<Place> = places.collect();
+        let places: Vec<SocketFolder> = places.collect();
         match places.as_slice() {
-            [Place { path, folder: Err(refusal) }] if named && refusal.is_suspicious() => {
+            [SocketFolder { path, folder: Err(refusal) }] if named && refusal.is_suspicious() => {
                 let remedy = "name the folder that the program was given as GPUPROF_RUNTIME_DIR";
                 Err(Error::at(path, refusal).remedy(remedy))
             }

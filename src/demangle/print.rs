@@ -7,7 +7,7 @@
 use std::cell::Cell;
 
 use super::node::{EncodingNode, FunctionType, Indirection, Node, NodeId, Piece, Qualifiers, RefQualifier, Tree};
-use super::scope::{Expansion, Frame, Place};
+use super::scope::{Expansion, Frame, ScopedNode};
 
 /// Bytes of output before the printer gives up: substitutions can double the text with every few bytes of input.
 const MAX_OUTPUT: usize = 1 << 20;
@@ -294,7 +294,7 @@ impl<'a> Printer<'a> {
     }
 
     /// Opens the parentheses that a pointer to a function or array needs.
-    fn open_declarator(&mut self, target: Place) -> Printed {
+    fn open_declarator(&mut self, target: ScopedNode) -> Printed {
         if self.needs_parentheses(target)? {
             self.space()?;
             self.push("(")?;
@@ -302,16 +302,16 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    fn close_declarator(&mut self, target: Place) -> Printed {
+    fn close_declarator(&mut self, target: ScopedNode) -> Printed {
         if self.needs_parentheses(target)? { self.push(")") } else { Ok(()) }
     }
 
-    fn needs_parentheses(&self, target: Place) -> Result<bool, TooLarge> {
+    fn needs_parentheses(&self, target: ScopedNode) -> Result<bool, TooLarge> {
         let target = self.resolve_from(target)?;
         Ok(match self.tree.get(target.id) {
             Node::Function(_) | Node::Array { .. } => true,
             Node::Qualified { inner, .. } => {
-                let inner = self.resolve_from(Place { id: *inner, ..target })?;
+                let inner = self.resolve_from(ScopedNode { id: *inner, ..target })?;
                 matches!(self.tree.get(inner.id), Node::Function(_) | Node::Array { .. })
             }
             _ => false,

@@ -25,7 +25,7 @@ pub(super) struct Frame<'a> {
 
 /// A node and the frame to read it in.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct ScopedNode {
     pub(super) id: NodeId,
     pub(super) frame: Option<usize>,
     /// The way here led through a parameter, so an expansion around that does not reach in here.
@@ -34,20 +34,20 @@ pub(super) struct Place {
 
 impl<'a> Printer<'a> {
     /// Follows a reference to a reference: the result is an rvalue reference only if all of them are.
-    pub(super) fn collapse(&self, id: NodeId) -> Result<(Place, Indirection), TooLarge> {
+    pub(super) fn collapse(&self, id: NodeId) -> Result<(ScopedNode, Indirection), TooLarge> {
         let mut place = self.here(id);
         let mut kind = Indirection::Rvalue;
         for _ in 0..MAX_DEPTH {
             let resolved = self.resolve_from(place)?;
             match self.tree.get(resolved.id) {
                 Node::Indirect { inner, kind: Indirection::Pointer } if place.id == id => {
-                    return Ok((Place { id: *inner, ..resolved }, Indirection::Pointer));
+                    return Ok((ScopedNode { id: *inner, ..resolved }, Indirection::Pointer));
                 }
                 Node::Indirect { inner, kind: further } if *further != Indirection::Pointer => {
                     if *further == Indirection::Lvalue {
                         kind = Indirection::Lvalue;
                     }
-                    place = Place { id: *inner, ..resolved };
+                    place = ScopedNode { id: *inner, ..resolved };
                 }
                 _ => return Ok((place, kind)),
             }
@@ -56,8 +56,8 @@ impl<'a> Printer<'a> {
     }
 
     /// The node at the current point of the output.
-    pub(super) fn here(&self, id: NodeId) -> Place {
-        Place { id, frame: self.frame, through_param: false }
+    pub(super) fn here(&self, id: NodeId) -> ScopedNode {
+        ScopedNode { id, frame: self.frame, through_param: false }
     }
 
     /// Finds the argument that a parameter stands for at the current point of the output.
@@ -69,11 +69,11 @@ impl<'a> Printer<'a> {
     /// Looks through template parameters to what they stand for.
     ///
     /// An empty pack has no element to find: the result is then the parameter itself.
-    pub(super) fn resolve(&self, id: NodeId) -> Result<Place, TooLarge> {
+    pub(super) fn resolve(&self, id: NodeId) -> Result<ScopedNode, TooLarge> {
         self.resolve_from(self.here(id))
     }
 
-    pub(super) fn resolve_from(&self, mut place: Place) -> Result<Place, TooLarge> {
+    pub(super) fn resolve_from(&self, mut place: ScopedNode) -> Result<ScopedNode, TooLarge> {
         for _ in 0..MAX_DEPTH {
             let Node::Param(number) = self.tree.get(place.id) else { return Ok(place) };
             if self.in_lambda {
@@ -81,7 +81,7 @@ impl<'a> Printer<'a> {
             }
             let frame = place.frame.and_then(|frame| self.frames.get(frame)).ok_or(TooLarge)?;
             let arg = *frame.args.get(*number).ok_or(TooLarge)?;
-            let mut next = Place { id: arg, frame: frame.parent, through_param: true };
+            let mut next = ScopedNode { id: arg, frame: frame.parent, through_param: true };
             if let (Node::ArgumentPack(elements), Some(expansion), false) =
                 (self.tree.get(arg), &self.expansion, place.through_param)
             {
@@ -90,7 +90,7 @@ impl<'a> Printer<'a> {
                 }
                 match elements.get(expansion.index) {
                     Some(&element) => next.id = element,
-                    None => return Ok(Place { through_param: true, ..place }),
+                    None => return Ok(ScopedNode { through_param: true, ..place }),
                 }
             }
             place = next;
@@ -98,16 +98,16 @@ impl<'a> Printer<'a> {
         Err(TooLarge)
     }
 
-    pub(super) fn left_of(&mut self, place: Place) -> Printed {
+    pub(super) fn left_of(&mut self, place: ScopedNode) -> Printed {
         self.at(place, |p| p.left(place.id))
     }
 
-    pub(super) fn right_of(&mut self, place: Place) -> Printed {
+    pub(super) fn right_of(&mut self, place: ScopedNode) -> Printed {
         self.at(place, |p| p.right(place.id))
     }
 
     /// Prints in another frame.
-    fn at(&mut self, place: Place, print: impl FnOnce(&mut Self) -> Printed) -> Printed {
+    fn at(&mut self, place: ScopedNode, print: impl FnOnce(&mut Self) -> Printed) -> Printed {
         let frame = std::mem::replace(&mut self.frame, place.frame);
         let expansion = if place.through_param { self.expansion.take() } else { None };
         let result = print(self);

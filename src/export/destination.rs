@@ -6,12 +6,12 @@
 //! are never written over ([`sources`]), and of folders only those are replaced that hold nothing but what gpuprof
 //! wrote ([`replace`]).
 
-pub mod place;
 pub mod replace;
 pub mod sources;
+pub mod target;
 mod temporary;
 
-use self::place::{Node, Place};
+use self::target::{Node, Target};
 use self::temporary::Temporary;
 use super::Shape;
 use crate::error::{Error, Result};
@@ -114,9 +114,9 @@ impl Pending {
     /// and would be lost; a format that no pipe can carry; a terminal for what is not text.
     pub fn open(request: &Request) -> Result<(Pending, Destination)> {
         let path = request.path;
-        let wanted = match place::of(path)? {
-            Place::Node(node) => return into_node(request, node),
-            Place::Ordinary(wanted) => wanted,
+        let wanted = match target::of(path)? {
+            Target::Node(node) => return into_node(request, node),
+            Target::Ordinary(wanted) => wanted,
         };
         sources::protect(path, &wanted, request.sources)?;
         let failed = |e: io::Error| Error::at(path, format_args!("cannot be created: {e}"));

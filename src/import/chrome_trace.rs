@@ -71,7 +71,7 @@ impl ChromeTrace {
 
 /// What was found, apart from rows.
 #[derive(Default)]
-struct Found {
+struct ChromeFacts {
     tallies: Tallies,
     ranges: u64,
     marks: u64,
@@ -92,10 +92,10 @@ struct Counts {
     misnamed: u64,
 }
 
-impl Found {
+impl ChromeFacts {
     fn note(&self, path: &Path, sink: &mut Sink) {
         let path = path.display();
-        let Found { ranges, marks, counters, work, calls, .. } = *self;
+        let ChromeFacts { ranges, marks, counters, work, calls, .. } = *self;
         if work + calls > 0 {
             let text = format!(
                 "{path}: what is of a GPU is told by the names of its lanes; work on streams: {work}, API calls: {calls}, other ranges: {ranges}"

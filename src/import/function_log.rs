@@ -62,7 +62,7 @@ fn is_log(text: &[u8], goes_on: bool) -> bool {
 
 /// What was read of a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct LogSummary {
     /// Entries that became ranges.
     pub entries: u64,
     /// Earliest start and latest end, Unix nanoseconds.
@@ -103,7 +103,7 @@ impl Unusable {
 ///
 /// # Errors
 /// The file cannot be opened, or no line of it is an entry with a time.
-pub fn read(path: &Path, options: Options, need: &Need, sink: &mut Sink) -> Result<Found> {
+pub fn read(path: &Path, options: Options, need: &Need, sink: &mut Sink) -> Result<LogSummary> {
     let mut rows = Rows::default();
     let (mut broken, mut undated) = (Unusable::default(), Unusable::default());
     with_lines(path, sink, |lines, sink| {
@@ -149,7 +149,7 @@ const FIRST_NAMED_THREAD: u32 = 1 << 31;
 /// What has become of the entries so far.
 #[derive(Default)]
 struct Rows {
-    found: Found,
+    found: LogSummary,
     processes: HashMap<Option<u32>, ProcessIx>,
     threads: HashMap<(Option<u32>, Vec<u8>), u32>,
     fractions: u64,

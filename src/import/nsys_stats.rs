@@ -44,7 +44,7 @@ impl Importer for NsysStats {
     fn read(&self, path: &Path, need: &Need, sink: &mut Sink) -> Result<()> {
         let found = with_lines(path, sink, |lines, sink| {
             let mut reader =
-                Reader { records: Records::new(need), found: Found::default(), sizes: Vec::new(), sink };
+                Reader { records: Records::new(need), found: StatsFacts::default(), sizes: Vec::new(), sink };
             reader.read(lines);
             reader.records.finish(reader.sink);
             reader.found.devices_lost = reader.records.devices_lost;
@@ -56,14 +56,14 @@ impl Importer for NsysStats {
 
 struct Reader<'r, 's> {
     records: Records<'r>,
-    found: Found,
+    found: StatsFacts,
     sizes: Vec<SizeRow>,
     sink: &'r mut Sink<'s>,
 }
 
 /// What was found, apart from rows.
 #[derive(Default)]
-struct Found {
+struct StatsFacts {
     records: u64,
     /// Tables as they were printed, which are text.
     printed: bool,
@@ -238,7 +238,7 @@ fn is_talk(line: &[u8]) -> bool {
     is_step || starts.iter().any(|start| line.starts_with(start))
 }
 
-impl Found {
+impl StatsFacts {
     fn conclude(self, path: &Path, sink: &mut Sink) -> Result<()> {
         let summaries = sink.summaries.len();
         let shown = path.display();

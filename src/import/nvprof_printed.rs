@@ -103,12 +103,12 @@ struct Reader<'r, 's> {
     sums: Vec<((Option<u32>, Section), DurationRows)>,
     section: Option<Section>,
     sizes: Vec<(Option<u32>, Vec<SizeRow>)>,
-    found: Found,
+    found: PrintedFacts,
 }
 
 /// What was found, apart from rows.
 #[derive(Default)]
-struct Found {
+struct PrintedFacts {
     csv: bool,
     gpu_rows: u64,
     api_rows: u64,
@@ -140,7 +140,7 @@ impl<'r, 's> Reader<'r, 's> {
             sums: Vec::new(),
             section: None,
             sizes: Vec::new(),
-            found: Found::default(),
+            found: PrintedFacts::default(),
         }
     }
 
@@ -322,7 +322,7 @@ impl<'r, 's> Reader<'r, 's> {
         has_room
     }
 
-    fn finish(self) -> Found {
+    fn finish(self) -> PrintedFacts {
         let Reader { sink, traces, sums, sizes, mut found, .. } = self;
         found.devices_cut = traces.devices_cut;
         for ((pid, section), rows) in sums {
@@ -337,7 +337,7 @@ impl<'r, 's> Reader<'r, 's> {
     }
 }
 
-impl Found {
+impl PrintedFacts {
     fn conclude(self, path: &Path, sink: &mut Sink) -> Result<()> {
         let records = self.gpu_rows + self.api_rows;
         if records == 0 && sink.summaries.is_empty() {

@@ -33,7 +33,7 @@ impl Importer for RocprofCsv {
         let found = with_lines(path, sink, |lines, sink| {
             let header = lines.next().and_then(Table::of_header)?;
             let mut reader =
-                Reader { table: header, need, sink, processes: HashMap::new(), found: Found::default() };
+                Reader { table: header, need, sink, processes: HashMap::new(), found: RocprofFacts::default() };
             reader.read(lines);
             Some(reader.found)
         })?;
@@ -105,7 +105,7 @@ impl Row<'_> {
 
 /// What was found.
 #[derive(Default)]
-struct Found {
+struct RocprofFacts {
     sums: Vec<(Section, DurationRows)>,
     kernels: u64,
     not_rows: u64,
@@ -117,7 +117,7 @@ struct Reader<'r, 's> {
     need: &'r Need,
     sink: &'r mut Sink<'s>,
     processes: HashMap<Option<u32>, ProcessIx>,
-    found: Found,
+    found: RocprofFacts,
 }
 
 /// Processes told apart at most; a process costs memory even without rows.
@@ -215,7 +215,7 @@ fn kernel(row: &Row) -> Option<(Option<u32>, KernelRow, Vec<u8>)> {
     Some((row.id(b"pid"), kernel, name.to_vec()))
 }
 
-impl Found {
+impl RocprofFacts {
     fn conclude(self, path: &Path, sink: &mut Sink) -> Result<()> {
         let has_sums = self.sums.iter().any(|(_, rows)| !rows.is_empty());
         if self.kernels == 0 && !has_sums {

@@ -154,7 +154,7 @@ impl Visitor for Lanes {
 
 /// What was found, apart from rows.
 #[derive(Default)]
-struct Found {
+struct TensorFlowFacts {
     tallies: Tallies,
     gpu: u64,
     host: u64,
@@ -170,7 +170,7 @@ struct Reader<'r, 's, 'n> {
     streams: BTreeSet<u32>,
     process: ProcessIx,
     threads: HashMap<(Box<[u8]>, i64), u32>,
-    found: Found,
+    found: TensorFlowFacts,
 }
 
 impl<'r, 's, 'n> Reader<'r, 's, 'n> {
@@ -181,7 +181,7 @@ impl<'r, 's, 'n> Reader<'r, 's, 'n> {
             _ => None,
         });
         let streams = streams.collect();
-        Reader { sink, need, lanes, streams, process, threads: HashMap::new(), found: Found::default() }
+        Reader { sink, need, lanes, streams, process, threads: HashMap::new(), found: TensorFlowFacts::default() }
     }
 
     fn gpu(&mut self, name: &[u8], device: u32, stream: u32, start_ns: i64, duration_ns: Option<i64>) {
@@ -293,10 +293,10 @@ impl Visitor for Reader<'_, '_, '_> {
     }
 }
 
-impl Found {
+impl TensorFlowFacts {
     fn note(&self, path: &Path, sink: &mut Sink) {
         let path = path.display();
-        let Found { gpu, host, copies, unknown, .. } = *self;
+        let TensorFlowFacts { gpu, host, copies, unknown, .. } = *self;
         let sizes = if copies > 0 { ", sizes of copies" } else { "" };
         sink.note(
             "operators-for-kernels",

@@ -41,7 +41,7 @@ pub fn open_files(folder: &Path) -> io::Result<Vec<OpenFile>> {
 
 /// What is known of a process's traces.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct ProcessTraces {
     /// Traces of the process and its children.
     pub traces: BTreeSet<PathBuf>,
     /// Whether the process or one of its children was started to be recorded.
@@ -52,13 +52,13 @@ pub struct Found {
 ///
 /// # Errors
 /// There is no such process, it may not be looked at, or it is not recorded by gpuprof.
-pub fn traces(pid: u32) -> Result<Found> {
+pub fn traces(pid: u32) -> Result<ProcessTraces> {
     let own = proc_folder(pid);
     if !own.exists() {
         return Err(Error::new(format!("there is no process {pid}"))
             .remedy("name its trace or the folder of its run: those stay when the program ends"));
     }
-    let mut found = Found::default();
+    let mut found = ProcessTraces::default();
     let family = family(pid);
     for &member in &family {
         let folder = proc_folder(member);

@@ -14,7 +14,7 @@ use crate::analysis::labels::Labels;
 use crate::analysis::nvtx_sections;
 use crate::analysis::stats::Wanted;
 use crate::analysis::summary::{Order, Summary};
-use crate::analysis::totals::{Place, Split};
+use crate::analysis::totals::{RanOn, Split};
 use crate::analysis::uvm::UvmProfile;
 use crate::analysis::{listing, markers};
 use crate::error::{Error, Result};
@@ -266,7 +266,7 @@ fn per_device(
     let known = frames.devices.iter().map(|(process, row)| frames.device_identity(*process, row.device));
     let mut places: Vec<(u32, u32)> = known.collect();
     places.extend(parts.iter().map(|(place, _)| (place.process, place.device)));
-    places.retain(|(process, device)| filter.takes_process(*process) && *device != Place::ANY);
+    places.retain(|(process, device)| filter.takes_process(*process) && *device != RanOn::ANY);
     places.sort_unstable();
     places.dedup();
     let empty = Summary::default();

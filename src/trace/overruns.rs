@@ -21,7 +21,7 @@ struct Last {
 
 /// What was found in one file.
 #[derive(Default)]
-struct Found {
+struct Overruns {
     kernels: u64,
     /// Start, duration and name of the longest.
     longest: Option<(i64, i64)>,
@@ -29,7 +29,7 @@ struct Found {
 
 /// Notes kernels of a file that overrun the next of their stream.
 pub(super) fn note(path: &Path, sink: &mut Sink) {
-    let mut found = Found::default();
+    let mut found = Overruns::default();
     for process in &sink.processes {
         let mut streams: HashMap<[u32; 3], Last> = HashMap::new();
         for batch in process.batches.iter().filter(|batch| batch.table == &tables::KERNEL) {
@@ -45,7 +45,7 @@ pub(super) fn note(path: &Path, sink: &mut Sink) {
     );
 }
 
-fn look(batch: &Batch, streams: &mut HashMap<[u32; 3], Last>, found: &mut Found) {
+fn look(batch: &Batch, streams: &mut HashMap<[u32; 3], Last>, found: &mut Overruns) {
     let (start, duration) = (batch.get(kernel::START_NS), batch.get(kernel::DURATION_NS));
     let place = [kernel::DEVICE, kernel::CONTEXT, kernel::STREAM].map(|column| batch.get(column));
     for row in 0..batch.rows {

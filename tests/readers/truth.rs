@@ -89,7 +89,7 @@ fn text<'v>(entry: &'v Value, key: &str) -> &'v str {
 
 /// What a file holds, by name instead of by id.
 #[derive(Debug, Default, PartialEq)]
-struct Found {
+struct Contents {
     kernels: ByName,
     bases: ByName,
     copies: ByName,
@@ -104,9 +104,9 @@ struct Found {
     cpu: Vec<(i64, i64)>,
 }
 
-impl Found {
-    fn of(frames: &Frames) -> Found {
-        let mut found = Found::default();
+impl Contents {
+    fn of(frames: &Frames) -> Contents {
+        let mut found = Contents::default();
         for table in tables::ALL {
             let rows = frames.rows(table);
             if rows > 0 {
@@ -266,7 +266,7 @@ fn memory_code(name: &str) -> usize {
 /// Compares what was opened with the truth.
 fn compare(path: &Path, truth: &Value, frames: &Frames) {
     let file = path.display();
-    let found = Found::of(frames);
+    let found = Contents::of(frames);
     let is_json = truth["format"] == "chrome-trace";
     // nvprof's names are mangled, the others' demangled; each is what the file holds.
     let is_mangled =
@@ -340,7 +340,7 @@ fn compare(path: &Path, truth: &Value, frames: &Frames) {
 }
 
 /// What only PyTorch traces have: operators, one timeline for everything, the job.
-fn compare_json(file: &str, truth: &Value, frames: &Frames, found: &Found) {
+fn compare_json(file: &str, truth: &Value, frames: &Frames, found: &Contents) {
     let operators = &found.ranges[1];
     let count: i64 = operators.values().map(|sums| sums.count).sum();
     assert_eq!(Some(count), truth["records"]["cpu_op"].as_i64(), "{file}: operators");

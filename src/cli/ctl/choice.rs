@@ -1,7 +1,7 @@
 //! Which processes are meant.
 
 use super::list;
-use crate::control::{self, Found, Process, without_socket};
+use crate::control::{self, Process, ProcessSearch, without_socket};
 use crate::error::{Error, Result};
 use shim_config::control::RuntimeDir;
 use shim_config::glob;
@@ -145,7 +145,7 @@ fn titles(processes: &[Process]) -> String {
 }
 
 /// There is nothing to control: where was looked, and whom one could have meant.
-pub fn nothing(found: &Found, chosen: &RuntimeDir) -> Error {
+pub fn nothing(found: &ProcessSearch, chosen: &RuntimeDir) -> Error {
     let folders: Vec<String> = found.folders.iter().map(|folder| folder.display().to_string()).collect();
     let mut text =
         format!("nothing to control: no recorded process with a CUDA context in {}", folders.join(" or "));

@@ -1,7 +1,7 @@
 //! `gpuprof ctl list` and `status`: who can be controlled, how far each is, and why others cannot be.
 
 use super::choice::{PlaceArg, Targets};
-use crate::control::{self, Found, Process, without_socket};
+use crate::control::{self, Process, ProcessSearch, without_socket};
 use crate::error::{Error, Result};
 use crate::render::document::Document;
 use crate::render::table::{self, Cell, Heading, Table};
@@ -148,7 +148,7 @@ fn uncontrollable(others: &[WithoutSocket]) -> Table {
 }
 
 /// Why there is nobody, in lines.
-pub fn reasons(found: &Found, others: &[WithoutSocket]) -> Vec<String> {
+pub fn reasons(found: &ProcessSearch, others: &[WithoutSocket]) -> Vec<String> {
     /// More say nothing that these do not.
     const MOST: usize = 8;
     let mut reasons = found.refused.clone();

@@ -143,12 +143,12 @@ pub(super) fn process(
     let mut paths = vec![trace.clone()];
     paths.extend(beside.iter().filter(|path| **path != trace).cloned());
     let source = Source { paths, pid, origin_ns: Some(line.start_unix_ns) };
-    let mut found = printing::Found::Something;
+    let mut found = printing::Shown::Something;
     log.write(pid, |out| {
         found = printing::write(out, request, &source)?;
         Ok(())
     })?;
-    if found == printing::Found::Nothing {
+    if found == printing::Shown::Nothing {
         explain(log, pid, why)?;
     }
     if let Some(pattern) = &request.export {

@@ -46,7 +46,7 @@ pub struct Source {
 
 /// What was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum Shown {
     /// Something to show.
     Something,
     /// Nothing.
@@ -85,7 +85,7 @@ fn what(request: &Request) -> Option<What> {
 ///
 /// # Errors
 /// A file that cannot be read, an output that cannot be written.
-pub fn write(out: &mut dyn Write, request: &Request, source: &Source) -> Result<Found> {
+pub fn write(out: &mut dyn Write, request: &Request, source: &Source) -> Result<Shown> {
     let what = what(request);
     let needs = |what: Option<What>| {
         let mut need = what.map_or_else(|| Need::totals(&[]), What::need);
@@ -136,13 +136,13 @@ pub fn write(out: &mut dyn Write, request: &Request, source: &Source) -> Result<
         prefix,
         system: if in_summary { std::mem::take(&mut samples) } else { Vec::new() },
     };
-    let mut found = Found::Something;
+    let mut found = Shown::Something;
     if what.is_some() {
         let say = |out: &mut dyn Write| warnings(out, &frames, &filter, &need, prefix);
         let mut out = WarningsFirst { out, say: Some(say) };
         let mut hidden = Vec::new();
         if !classic::write(&mut out, &labels, &filter, &layout, &mut hidden)? {
-            found = Found::Nothing;
+            found = Shown::Nothing;
             if in_summary {
                 samples = layout.system;
             }

@@ -1,7 +1,7 @@
 //! The lines with which a run ends: what was captured, where it is, what a flight recorder kept, the next command.
 
 use super::outcome::{Counts, Outcome};
-use super::place::Place;
+use super::run_folder::RunFolder;
 use crate::launch::program::quoted;
 use crate::numbers::{counted, items};
 use crate::trace::ring::is_ring;
@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// The lines. `cpu_sampling`: the launcher's samples are, or include, what the CPU did.
-pub fn lines(outcome: &Outcome, place: &Place, cpu_sampling: bool) -> Vec<String> {
+pub fn lines(outcome: &Outcome, place: &RunFolder, cpu_sampling: bool) -> Vec<String> {
     if let Some(why) = &outcome.why {
         let samples = samples(outcome);
         let nothing = samples
@@ -117,7 +117,7 @@ fn in_short(cause: &Cause) -> String {
     }
 }
 
-fn where_it_is(outcome: &Outcome, place: &Place) -> String {
+fn where_it_is(outcome: &Outcome, place: &RunFolder) -> String {
     let size = size(outcome.bytes);
     match (&place.folder, files(outcome).as_slice()) {
         (Some(folder), _) => format!("written to {}/ ({size})", folder.display()),
@@ -134,18 +134,18 @@ const CPU_VIEW: &str = "cprofile";
 const SYSTEM_VIEW: &str = "system";
 
 /// The next command; where nothing was recorded but samples, the view that shows them.
-fn report(outcome: &Outcome, place: &Place, cpu_sampling: bool) -> String {
+fn report(outcome: &Outcome, place: &RunFolder, cpu_sampling: bool) -> String {
     match outcome.counts.is_empty() && samples(outcome).is_some() {
         true => view(outcome, place, if cpu_sampling { CPU_VIEW } else { SYSTEM_VIEW }),
         false => command(outcome, place, &[]),
     }
 }
 
-fn view(outcome: &Outcome, place: &Place, view: &str) -> String {
+fn view(outcome: &Outcome, place: &RunFolder, view: &str) -> String {
     command(outcome, place, &["--view", view])
 }
 
-fn command(outcome: &Outcome, place: &Place, options: &[&str]) -> String {
+fn command(outcome: &Outcome, place: &RunFolder, options: &[&str]) -> String {
     let mut words: Vec<OsString> = vec!["gpuprof".into(), "report".into()];
     words.extend(options.iter().map(OsString::from));
     match &place.folder {
@@ -199,8 +199,8 @@ mod tests {
     use super::*;
     use crate::cli::record::outcome::Why;
 
-    fn place(folder: Option<&str>) -> Place {
-        Place {
+    fn place(folder: Option<&str>) -> RunFolder {
+        RunFolder {
             template: OsString::new(),
             seen: PathBuf::from("/nowhere"),
             folder: folder.map(PathBuf::from),

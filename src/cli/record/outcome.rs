@@ -1,7 +1,7 @@
 //! What a run left behind: which processes were seen, what their traces hold, and why the rest is empty.
 
-use super::place::Place;
 use super::rings;
+use super::run_folder::RunFolder;
 use crate::launch::program::{self, Obstacle};
 use crate::launch::supervise::Ended;
 use crate::trace::ring;
@@ -117,7 +117,7 @@ pub struct Outcome {
 
 impl Outcome {
     /// Looks at what is there now.
-    pub fn of(place: &Place, ran: &Ran) -> Outcome {
+    pub fn of(place: &RunFolder, ran: &Ran) -> Outcome {
         let list = fs::read(&place.seen).unwrap_or_default();
         let (mut seen, _) = seen::processes(&list);
         let mut outcome = Outcome::default();
@@ -195,7 +195,7 @@ impl Outcome {
 }
 
 /// The traces of this run, in the order of their names.
-fn traces(place: &Place, seen: &[SeenLine]) -> Vec<PathBuf> {
+fn traces(place: &RunFolder, seen: &[SeenLine]) -> Vec<PathBuf> {
     let mut paths: BTreeSet<PathBuf> = BTreeSet::new();
     for trace in seen.iter().filter_map(|line| line.trace.as_deref()) {
         let path = PathBuf::from(OsStr::from_bytes(trace));

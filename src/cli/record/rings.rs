@@ -1,7 +1,7 @@
 //! The flight recorder's folders, as the launcher finds them when the program has ended: rings, their dumps, and the
 //! dump that it makes itself because the program came to a bad end.
 
-use super::place::Place;
+use super::run_folder::RunFolder;
 use crate::trace::ring::{RING_ENDING, dump_number, is_dump, is_ring};
 use shim_config::seen::SeenLine;
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 const MOST_NUMBERS: u32 = 9_999;
 
 /// The rings of this run.
-pub fn rings(place: &Place, seen: &[SeenLine]) -> Vec<PathBuf> {
+pub fn rings(place: &RunFolder, seen: &[SeenLine]) -> Vec<PathBuf> {
     let own = seen.iter().filter_map(|line| line.trace.as_deref()).map(|t| PathBuf::from(OsStr::from_bytes(t)));
     let mut rings: BTreeSet<PathBuf> = own.filter(|path| is_ring(path) && path.is_dir()).collect();
     if let (true, Some(folder)) = (place.is_new, place.seen.parent()) {

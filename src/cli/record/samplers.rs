@@ -1,7 +1,7 @@
 //! What the launcher measures itself while the program runs, as the flags ask.
 
 use super::Args;
-use super::place::Place;
+use super::run_folder::RunFolder;
 use crate::cli::times::Length;
 use crate::error::{Error, Result};
 use crate::launch::companion::{Companion, Limits, Sampler};
@@ -16,7 +16,7 @@ use std::time::Duration;
 ///
 /// # Errors
 /// The trace cannot be made.
-pub fn companion(args: &Args, settings: &Settings, place: &Place) -> Result<Option<Companion>> {
+pub fn companion(args: &Args, settings: &Settings, place: &RunFolder) -> Result<Option<Companion>> {
     let mut samplers: Vec<Box<dyn Sampler>> = Vec::new();
     if let Some(options) = args.host_stacks.options() {
         samplers.push(Box::new(CpuSampler::new(options)));

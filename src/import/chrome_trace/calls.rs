@@ -1,6 +1,6 @@
 //! Calls of a GPU's API in traces of other tools.
 
-use super::lanes::Place;
+use super::lanes::LaneKind;
 use super::reader::Reader;
 use super::work::Details;
 use crate::import::kineto::event::{Category, Event};
@@ -17,7 +17,7 @@ impl Reader<'_, '_> {
             || matches!(Category::of(event.category), Category::Runtime | Category::Driver);
         by_category
             || (details.correlation.is_some() && call_domain(event).is_some())
-            || self.lanes.place(event) == Place::Calls
+            || self.lanes.place(event) == LaneKind::Calls
     }
 
     /// Makes the row of a call.

@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 
 /// What a lane stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum LaneKind {
     /// A thread of the CPU.
     Host,
     /// Calls of a GPU's API.
@@ -35,9 +35,9 @@ type LaneIds = (Text, Text);
 pub struct Lanes {
     processes: HashMap<Text, Text>,
     threads: HashMap<LaneIds, Text>,
-    places: HashMap<LaneIds, Place>,
+    places: HashMap<LaneIds, LaneKind>,
     /// The lane that was asked for last: events of one lane stand together.
-    last: Option<(LaneIds, Place)>,
+    last: Option<(LaneIds, LaneKind)>,
 }
 
 impl Lanes {
@@ -62,7 +62,7 @@ impl Lanes {
     }
 
     /// What the lane of an event stands for.
-    pub fn place(&mut self, event: &Event) -> Place {
+    pub fn place(&mut self, event: &Event) -> LaneKind {
         let (pid, tid) = (text(event.pid), text(event.tid));
         if let Some(((last_pid, last_tid), place)) = &self.last
             && (&**last_pid, &**last_tid) == (pid, tid)
@@ -102,43 +102,43 @@ impl Lanes {
 }
 
 /// What lanes of these names stand for, by what tools call them; `tid` is the thread's id as written.
-fn place_of(process: &[u8], thread: &[u8], tid: &[u8]) -> Place {
+fn place_of(process: &[u8], thread: &[u8], tid: &[u8]) -> LaneKind {
     let (process, thread) = (process.to_ascii_lowercase(), thread.to_ascii_lowercase());
     let stream = || number(&thread).or_else(|| number(tid)).unwrap_or(0);
     // XLA, and what reads it: JAX, TensorFlow 2.
     if let Some(device) = after(&process, b"/device:gpu:").and_then(leading) {
-        return if thread.starts_with(b"stream") { Place::Stream(device, stream()) } else { Place::About };
+        return if thread.starts_with(b"stream") { LaneKind::Stream(device, stream()) } else { LaneKind::About };
     }
     if let Some(device) = after(&process, b"/device:tpu:").and_then(leading) {
-        return if thread == b"xla ops" { Place::Stream(device, 0) } else { Place::About };
+        return if thread == b"xla ops" { LaneKind::Stream(device, 0) } else { LaneKind::About };
     }
     // PyTorch before Kineto.
     if process == b"cuda functions" {
-        return Place::Stream(0, stream());
+        return LaneKind::Stream(0, stream());
     }
     // rocprof.
     if process == b"copy" {
-        return Place::Copies;
+        return LaneKind::Copies;
     }
     if process.starts_with(b"cpu ") && process.ends_with(b" api") {
-        return Place::Calls;
+        return LaneKind::Calls;
     }
     if let Some(device) = process.strip_prefix(b"gpu").map(<[u8]>::trim_ascii_start).and_then(whole) {
-        return Place::Stream(device, stream());
+        return LaneKind::Stream(device, stream());
     }
     if process == b"ascend hardware" {
-        return Place::Stream(0, stream());
+        return LaneKind::Stream(0, stream());
     }
     // Proton puts both into the process, nsys2json the stream into the thread.
     if let Some(device) = process.strip_prefix(b"device ").and_then(leading) {
         if let Some(stream) = after(&process, b" stream ").and_then(leading) {
-            return Place::Stream(device, stream);
+            return LaneKind::Stream(device, stream);
         }
         if thread.starts_with(b"stream ") {
-            return Place::Stream(device, stream());
+            return LaneKind::Stream(device, stream());
         }
     }
-    Place::Host
+    LaneKind::Host
 }
 
 fn after<'t>(text: &'t [u8], sign: &[u8]) -> Option<&'t [u8]> {
@@ -177,18 +177,18 @@ mod tests {
     fn streams_of_gpus_are_known_by_what_tools_call_them() {
         let place =
             |process: &str, thread: &str| place_of(process.as_bytes(), thread.as_bytes(), thread.as_bytes());
-        assert_eq!(place("/device:GPU:1", "Stream #14(Compute)"), Place::Stream(1, 14));
-        assert_eq!(place("/device:GPU:1", "XLA Modules"), Place::About);
-        assert_eq!(place("/device:TPU:0", "XLA Ops"), Place::Stream(0, 0));
-        assert_eq!(place("CUDA functions", "3"), Place::Stream(0, 3));
-        assert_eq!(place("GPU1", "0"), Place::Stream(1, 0));
-        assert_eq!(place("Device 2 stream 7", "matmul"), Place::Stream(2, 7));
-        assert_eq!(place("Device 0", "Stream 7"), Place::Stream(0, 7));
-        assert_eq!(place("COPY", "0"), Place::Copies);
-        assert_eq!(place("CPU HIP API", "900"), Place::Calls);
+        assert_eq!(place("/device:GPU:1", "Stream #14(Compute)"), LaneKind::Stream(1, 14));
+        assert_eq!(place("/device:GPU:1", "XLA Modules"), LaneKind::About);
+        assert_eq!(place("/device:TPU:0", "XLA Ops"), LaneKind::Stream(0, 0));
+        assert_eq!(place("CUDA functions", "3"), LaneKind::Stream(0, 3));
+        assert_eq!(place("GPU1", "0"), LaneKind::Stream(1, 0));
+        assert_eq!(place("Device 2 stream 7", "matmul"), LaneKind::Stream(2, 7));
+        assert_eq!(place("Device 0", "Stream 7"), LaneKind::Stream(0, 7));
+        assert_eq!(place("COPY", "0"), LaneKind::Copies);
+        assert_eq!(place("CPU HIP API", "900"), LaneKind::Calls);
         for (process, thread) in [("GPU Process", "1"), ("Device 0", "main"), ("/host:CPU", "python"), ("gpu", "")]
         {
-            assert_eq!(place(process, thread), Place::Host, "{process}");
+            assert_eq!(place(process, thread), LaneKind::Host, "{process}");
         }
     }
 }

@@ -1,9 +1,9 @@
 //! One event to one row, in traces of any program.
 
-use super::lanes::{Lanes, Place};
+use super::lanes::{LaneKind, Lanes};
 use super::open::{self, Closed, Edge, Edges, Lane, Open};
 use super::work::{Details, Work};
-use super::{Counts, Found};
+use super::{ChromeFacts, Counts};
 use crate::import::kineto::document::Visitor;
 use crate::import::kineto::event::Event;
 use crate::import::kineto::json_tokens::{Tape, Value};
@@ -50,7 +50,7 @@ pub(super) struct Reader<'r, 's> {
     /// Ranges numbered in the order in which they begin, which tells those of equal times apart.
     begun: u64,
     /// What was found so far.
-    pub(super) found: Found,
+    pub(super) found: ChromeFacts,
 }
 
 impl<'r, 's> Reader<'r, 's> {
@@ -72,7 +72,7 @@ impl<'r, 's> Reader<'r, 's> {
             renamed: HashSet::new(),
             edges: Edges::default(),
             begun: 0,
-            found: Found::default(),
+            found: ChromeFacts::default(),
         }
     }
 
@@ -179,7 +179,7 @@ impl<'r, 's> Reader<'r, 's> {
         };
         let place = self.lanes.place(event);
         let work = Work::of(event, tape, place, details).map(Box::new);
-        let ProcessIx(process) = self.process_of(event, details, work.is_some() || place == Place::About);
+        let ProcessIx(process) = self.process_of(event, details, work.is_some() || place == LaneKind::About);
         let style = if event.category == Value::Text(b"py-spy") { PYTHON } else { style };
         self.found.pyspy += u64::from(style == PYTHON);
         self.begun += 1;
@@ -218,7 +218,7 @@ impl<'r, 's> Reader<'r, 's> {
         };
         let ProcessIx(process) = match self.lanes.place(event) {
             // Work of all lanes goes to one process, whose lanes would then be mixed up.
-            Place::Host => self.process(event.pid),
+            LaneKind::Host => self.process(event.pid),
             _ => return Lane::Id([text(event.pid), b"\0", text(event.tid)].concat().into()),
         };
         Lane::Thread(process, self.thread_ids.id(event.tid))
@@ -286,7 +286,7 @@ impl<'r, 's> Reader<'r, 's> {
     fn metadata(&mut self, event: &Event, tape: Tape) {
         self.lanes.metadata(event, tape);
         // Lanes of GPUs are no threads, and naming one would make a process of it.
-        let (Value::Text(b"thread_name"), Place::Host) = (event.name, self.lanes.place(event)) else { return };
+        let (Value::Text(b"thread_name"), LaneKind::Host) = (event.name, self.lanes.place(event)) else { return };
         let process = self.process(event.pid);
         let tid = self.thread_ids.id(event.tid);
         self.name_thread(process, tid, event);

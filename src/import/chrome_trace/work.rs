@@ -5,7 +5,7 @@ use super::super::kineto::codes;
 use super::super::kineto::event::{Category, Event};
 use super::super::kineto::json_tokens::{Tape, Value};
 use super::super::kineto::number::{id, integer};
-use super::lanes::{Place, number};
+use super::lanes::{LaneKind, number};
 use crate::trace::sink::{ProcessIx, Sink};
 use trace_format::schema::TableSpec;
 use trace_format::tables::{self, KernelRow, MemcpyRow, MemsetRow, ShapeRow};
@@ -98,12 +98,12 @@ impl Details {
 
 impl Work {
     /// The work that an event on a lane of this kind is; `None` if it is none.
-    pub fn of(event: &Event, tape: Tape, place: Place, details: &Details) -> Option<Work> {
+    pub fn of(event: &Event, tape: Tape, place: LaneKind, details: &Details) -> Option<Work> {
         let category = Category::of(event.category);
         let by_category = matches!(category, Category::Kernel | Category::Memcpy | Category::Memset);
         let (device, stream) = match place {
-            Place::Stream(device, stream) => (Some(device), Some(stream)),
-            Place::Copies => (None, None),
+            LaneKind::Stream(device, stream) => (Some(device), Some(stream)),
+            LaneKind::Copies => (None, None),
             _ if by_category => (lane_number(event.pid), lane_number(event.tid)),
             _ => return None,
         };
@@ -121,7 +121,7 @@ impl Work {
                 Kind::Copy(kind, src, dst)
             }
             _ if codes::is_fill(name) => Kind::Fill,
-            _ if place == Place::Copies => Kind::Copy(0, 0, 0),
+            _ if place == LaneKind::Copies => Kind::Copy(0, 0, 0),
             _ => Kind::Kernel,
         };
         let [grid_x, grid_y, grid_z] = triple(args.grid.or(details.grid));

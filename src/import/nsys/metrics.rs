@@ -16,7 +16,7 @@ const MOST_KEPT: u64 = 4_000_000;
 
 /// Whose metrics the samples of one GPU are.
 #[derive(Clone, Copy)]
-struct Place {
+struct SampledGpu {
     process: ProcessIx,
     device: u32,
 }
@@ -72,7 +72,7 @@ pub(super) fn read(r: &mut Reader) {
     let Some(mut scan) = r.scan(SAMPLES) else { return };
     let [time, kind, metric, value] = ["timestamp", "typeId", "metricId", "value"].map(|name| scan.col(name));
     let mut metric_ids: HashMap<(i64, i64), u32> = HashMap::new();
-    let mut places: HashMap<i64, Place> = HashMap::new();
+    let mut places: HashMap<i64, SampledGpu> = HashMap::new();
     let mut means = Means::of(rows(r), MOST_KEPT);
     let together = means.together;
     let (mut read, mut kept) = (0_u64, 0_u64);
@@ -113,7 +113,7 @@ pub(super) fn read(r: &mut Reader) {
     }
 }
 
-fn push(r: &mut Reader, place: Place, metric_id: u32, (start_ns, value): (i64, f64)) {
+fn push(r: &mut Reader, place: SampledGpu, metric_id: u32, (start_ns, value): (i64, f64)) {
     let row = SampleRow { start_ns, metric_id, device: Some(place.device), value, of_pid: None };
     r.sink.push(place.process, row);
 }
@@ -145,11 +145,11 @@ fn names(r: &mut Reader) -> HashMap<(i64, i64), Vec<u8>> {
 
 /// The process that sees the GPU with this number of nsys's, and CUDA's number of it there. Where the file does not say,
 /// the first process, and nsys's number as everywhere.
-fn place(r: &mut Reader, sampled: i64) -> Place {
+fn place(r: &mut Reader, sampled: i64) -> SampledGpu {
     let gpu = gpu_id(r, sampled);
     let processes = processes(r);
     let process = processes.first().map(|&(_, index)| index).unwrap_or_else(|| r.process(None));
-    let mut place = Place { process, device: gpu as u32 };
+    let mut place = SampledGpu { process, device: gpu as u32 };
     let Some(mut scan) = r.scan("TARGET_INFO_CUDA_DEVICE") else { return place };
     let [id, cuda, owner] = ["gpuId", "cudaId", "pid"].map(|name| scan.col(name));
     let mut found = false;
@@ -158,7 +158,7 @@ fn place(r: &mut Reader, sampled: i64) -> Place {
         if let (false, true, Some(device)) = (found, row.int(id) == Some(gpu), row.id(cuda))
             && let Some(&(_, process)) = processes.iter().find(sees)
         {
-            (found, place) = (true, Place { process, device });
+            (found, place) = (true, SampledGpu { process, device });
         }
         true
     });

@@ -28,7 +28,7 @@ struct Lane {
 }
 
 /// Process, device, context, stream.
-type Place = (u32, u32, u32, u32);
+type StreamKey = (u32, u32, u32, u32);
 
 impl Source for Streams {
     fn name(&self) -> &'static str {
@@ -57,7 +57,7 @@ impl Source for Streams {
     fn read(&self, trace: &Trace, _: &[&str]) -> Result<DataFrame> {
         let frames = &trace.frames;
         let labels = Labels::new(frames, Demangling::On);
-        let mut lanes: BTreeMap<Place, Lane> = BTreeMap::new();
+        let mut lanes: BTreeMap<StreamKey, Lane> = BTreeMap::new();
         for work in listing::gpu_activities(frames, &Filter::everything(), false)? {
             let Some(ns) = work.duration_ns else { continue };
             let end_ns = work.start_ns.saturating_add(ns);

@@ -12,7 +12,7 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 /// Where an output goes.
-pub enum Place {
+pub enum Target {
     /// A file, a folder, or nothing yet; the path is not a symbolic link.
     Ordinary(PathBuf),
     /// Something that is written into and never replaced.
@@ -38,12 +38,12 @@ const LINKS: usize = 40;
 ///
 /// # Errors
 /// What can be neither replaced nor written into.
-pub fn of(path: &Path) -> Result<Place> {
+pub fn of(path: &Path) -> Result<Target> {
     if path == Path::new("-") {
         let name = "the standard output".to_owned();
         let is_terminal = io::stdout().is_terminal();
         let metadata = duplicate(io::stdout()).ok().and_then(|file| file.metadata().ok());
-        return Ok(Place::Node(Node { writer: Box::new(io::stdout()), metadata, is_terminal, name }));
+        return Ok(Target::Node(Node { writer: Box::new(io::stdout()), metadata, is_terminal, name }));
     }
     let given = path;
     let mut path = path.to_owned();
@@ -67,14 +67,14 @@ pub fn of(path: &Path) -> Result<Place> {
     Err(Error::at(given, "is a symbolic link that leads in a circle").remedy("name another with -o"))
 }
 
-fn ordinary(path: PathBuf) -> Result<Place> {
+fn ordinary(path: PathBuf) -> Result<Target> {
     if path.file_name().is_none() {
         return Err(Error::at(&path, "is not the name of a file").remedy("name a file or folder with -o"));
     }
-    Ok(Place::Ordinary(path))
+    Ok(Target::Ordinary(path))
 }
 
-fn special(given: &Path, path: &Path, kind: FileType) -> Result<Place> {
+fn special(given: &Path, path: &Path, kind: FileType) -> Result<Target> {
     let refused = |what: &str| {
         Error::at(given, format_args!("is {what}, which an export cannot be written into"))
             .remedy("name a file with -o")
@@ -89,10 +89,10 @@ fn special(given: &Path, path: &Path, kind: FileType) -> Result<Place> {
     file.map(|file| node(given, file)).map_err(|e| Error::at(given, format_args!("cannot be written: {e}")))
 }
 
-fn node(given: &Path, file: File) -> Place {
+fn node(given: &Path, file: File) -> Target {
     let metadata = file.metadata().ok();
     let is_terminal = file.is_terminal();
-    Place::Node(Node { writer: Box::new(file), metadata, is_terminal, name: given.display().to_string() })
+    Target::Node(Node { writer: Box::new(file), metadata, is_terminal, name: given.display().to_string() })
 }
 
 fn duplicate(stream: impl AsFd) -> io::Result<File> {
@@ -159,7 +159,7 @@ mod tests {
         assert!(!Descriptor::at(Path::new("/proc/1/fd/2")).is_some_and(|descriptor| descriptor.is_own));
         assert_eq!(Descriptor::at(Path::new("/tmp/1")), None);
         assert_eq!(Descriptor::at(Path::new("1")), None);
-        assert!(matches!(of(Path::new("/dev/stdout")), Ok(Place::Node(_))));
+        assert!(matches!(of(Path::new("/dev/stdout")), Ok(Target::Node(_))));
     }
 
     #[test]

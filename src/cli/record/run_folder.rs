@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// The folder of a run, and what its processes are told.
 #[derive(Debug)]
-pub struct Place {
+pub struct RunFolder {
     /// Name of each process's trace: `GPUPROF_OUTPUT`.
     pub template: OsString,
     /// Where processes list themselves: `GPUPROF_SEEN`.
@@ -22,24 +22,24 @@ pub struct Place {
     pub is_new: bool,
 }
 
-impl Place {
+impl RunFolder {
     /// Makes the place that `-o` or `GPUPROF_OUTPUT` asks for, or a new folder here named after the command.
     ///
     /// # Errors
     /// A template that would fail in every process, a place where nothing can be made.
-    pub fn make(wanted: Option<&OsStr>, command: &OsStr) -> Result<Place> {
+    pub fn make(wanted: Option<&OsStr>, command: &OsStr) -> Result<RunFolder> {
         let here = std::env::current_dir().map_err(|e| {
             Error::new(format!("the current folder cannot be told: {e}")).remedy("choose a place with -o /path")
         })?;
         let Some(wanted) = wanted else {
             let folder = create_new(Path::new(&format!("gpuprof-{}-{}", plain_name(command), local_time())))?;
-            return Place::in_folder(&here, folder, true);
+            return RunFolder::in_folder(&here, folder, true);
         };
         let lookup = |name: &[u8]| std::env::var_os(OsStr::from_bytes(name)).map(OsString::into_vec);
         template::check(wanted.as_bytes(), &lookup)
             .map_err(|e| Error::new(format!("-o {}: {e}", wanted.display())))?;
         if is_file_name(wanted) {
-            return Place::one_file(&here, wanted);
+            return RunFolder::one_file(&here, wanted);
         }
         let name = plain_name(command);
         let facts = TemplateFacts {
@@ -56,20 +56,20 @@ impl Place {
             template::expand(&bytes[..end.min(bytes.len())], &facts).map_err(|e| Error::new(e.to_string()))?;
         let folder = PathBuf::from(OsString::from_vec(path));
         let is_new = create_or_join(&folder)?;
-        Place::in_folder(&here, folder, is_new)
+        RunFolder::in_folder(&here, folder, is_new)
     }
 
-    fn in_folder(here: &Path, folder: PathBuf, is_new: bool) -> Result<Place> {
+    fn in_folder(here: &Path, folder: PathBuf, is_new: bool) -> Result<RunFolder> {
         // Several launchers may share the folder; each has a list of its own.
         let seen = here.join(create_file(&folder, seen::FILE_NAME)?);
         let mut template = template::escape(here.join(&folder).as_os_str().as_bytes());
         template.push(b'/');
         template.extend(template::DEFAULT.as_bytes());
-        Ok(Place { template: OsString::from_vec(template), seen, folder: Some(folder), is_new })
+        Ok(RunFolder { template: OsString::from_vec(template), seen, folder: Some(folder), is_new })
     }
 
     /// The list of processes lies beside the trace while the program runs, and goes when it ends.
-    fn one_file(here: &Path, wanted: &OsStr) -> Result<Place> {
+    fn one_file(here: &Path, wanted: &OsStr) -> Result<RunFolder> {
         let folder = Path::new(wanted).parent().filter(|p| !p.as_os_str().is_empty()).map(Path::to_owned);
         // A folder whose name is not known yet is made by the processes.
         if let Some(folder) = folder.as_deref().filter(|f| !f.as_os_str().as_bytes().contains(&b'%')) {
@@ -87,7 +87,7 @@ impl Place {
             template.push(b'/');
         }
         template.extend(wanted.as_bytes());
-        Ok(Place { template: OsString::from_vec(template), seen, folder: None, is_new: false })
+        Ok(RunFolder { template: OsString::from_vec(template), seen, folder: None, is_new: false })
     }
 
     /// Makes the empty file of the launcher's own trace: `launcher-HOST-PID.gpuprof` in the run's folder, or beside the
