@@ -297,6 +297,7 @@ impl<'r, 's> Reader<'r, 's> {
         self.close(closed);
         let Edges { left_open, never_opened, first_never_opened, misnamed, .. } = self.edges;
         self.found.edges = Counts { left_open, never_opened, first_never_opened, misnamed };
+        self.found.tallies.shortened = self.thread_ids.shortened();
         self.name_renamed();
         self.settle_strays();
         let [absolute, relative] = self.found.tallies.since_epoch;

@@ -159,3 +159,15 @@ fn an_end_that_names_another_range_is_told() {
     assert_eq!(ranges(&found), [("A".to_owned(), 0, None), ("B".to_owned(), 1000, Some(10_000))]);
     assert_eq!(found.note_codes(), ["no-gpu-records", "left-open", "misnamed-ends"]);
 }
+
+#[test]
+fn threads_whose_ids_were_shortened_are_counted() {
+    let found = imported(
+        r#"[{"name":"a","ph":"X","ts":1,"dur":1,"pid":1,"tid":139960515115904},
+            {"name":"b","ph":"X","ts":1,"dur":1,"pid":2,"tid":139960515115904},
+            {"name":"c","ph":"X","ts":1,"dur":1,"pid":1,"tid":3}]"#,
+    );
+    assert_eq!(found.note_codes(), ["shortened-thread-ids", "no-gpu-records"]);
+    let text = &found.notes[0].text;
+    assert!(text.contains(": 1 thread has an id of more than 32 bits, such as 139960515115904: "), "{text}");
+}

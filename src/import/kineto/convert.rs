@@ -146,6 +146,7 @@ impl<'c, 's> Converter<'c, 's> {
             let name_id = self.sink.name(&device.name);
             self.sink.push(self.process, DeviceRow { name_id, ..device.row });
         }
+        self.tallies.shortened = self.thread_ids.shortened();
         let named = self.threads.named(&self.pids);
         // Where nobody gave a name, the number that the trace has and our tables cannot hold.
         let is_named = |tid: u32| named.binary_search_by_key(&tid, |(tid, _)| *tid).is_ok();

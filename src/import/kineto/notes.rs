@@ -3,6 +3,7 @@
 use super::document::{End, ITEM_LIMIT};
 use super::gpuprof_fields::GpuprofFields;
 use super::tally::{Tallies, Tally};
+use super::thread_ids::Shortened;
 use super::unpack::Failure;
 use crate::error::Error;
 use crate::import::{Head, refuse};
@@ -108,6 +109,17 @@ pub fn events(path: &Path, sink: &mut Sink, tallies: &Tallies, processes: usize)
         "record has no valid duration and enters no sum",
         "records have no valid duration and enter no sum",
     );
+    let Shortened { count, first } = tallies.shortened;
+    if count > 0 {
+        let whose = items(count, "thread has an id", "threads have ids");
+        sink.note(
+            "shortened-thread-ids",
+            format!(
+                "{path}: {whose} of more than 32 bits, such as {first}: the column tid has a shorter id of its own for each, and \
+                 threads without a name are called by the whole number"
+            ),
+        );
+    }
     if processes > 1 {
         sink.note(
             "several-processes",

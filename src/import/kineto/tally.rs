@@ -1,5 +1,6 @@
 //! What is remarkable about a trace's events, counted while they pass.
 
+use super::thread_ids::Shortened;
 use crate::import::unread::Unread;
 
 /// How often something happened and where it first did.
@@ -54,6 +55,8 @@ pub struct Tallies {
     pub repeats: u64,
     /// Events that no row is made of, by category.
     pub unread: Unread,
+    /// Threads whose ids were shortened.
+    pub shortened: Shortened,
     /// Starts, of the first events, that can be counted from 1970, and those that cannot.
     pub since_epoch: [u64; 2],
 }

@@ -493,3 +493,25 @@ fn a_profile_of_onnx_runtime_keeps_its_sessions_and_nodes() {
     assert_eq!((shape.grid_x, shape.block_x, shape.block_z), (Some(32), Some(128), Some(1)));
     assert_eq!((found.processes.len(), found.processes[0].0.pid), (1, Some(311)));
 }
+
+#[test]
+fn threads_whose_ids_were_shortened_are_counted() {
+    let call = |tid: &str| {
+        format!(
+            r#"{{"ph":"X","cat":"cuda_runtime","name":"cudaMalloc","pid":7,"tid":{tid},"ts":1,"dur":1,"args":{{"correlation":1}}}}"#
+        )
+    };
+    let of = |tids: &[&str]| {
+        let events: Vec<String> = tids.iter().map(|tid| call(tid)).collect();
+        import(&format!(r#"{{"schemaVersion":1,"traceEvents":[{}]}}"#, events.join(",")))
+    };
+    let two = of(&["139960515115904", "12", "\"139960515115904\"", "4294967296"]);
+    assert_eq!(two.codes(), ["shortened-thread-ids"]);
+    assert!(
+        two.notes[0].1.contains(": 2 threads have ids of more than 32 bits, such as 4294967296: "),
+        "{:?}",
+        two.notes
+    );
+    // What fits, signed or not, is kept.
+    assert_eq!(of(&["12", "4093687616", "-549452224"]).codes(), Vec::<&str>::new());
+}

@@ -28,6 +28,15 @@ enum Key {
     Missing,
 }
 
+/// Threads whose ids do not fit into our tables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shortened {
+    /// How many there are.
+    pub count: u64,
+    /// The smallest of their ids.
+    pub first: i64,
+}
+
 /// Threads told apart at most; each costs memory until the end, and a file made to harm may name millions.
 const THREADS: usize = 1_000_000;
 
@@ -94,6 +103,13 @@ impl ThreadIds {
         }
     }
 
+    /// The threads whose ids have more than 32 bits in the trace.
+    pub fn shortened(&self) -> Shortened {
+        let wide = |key: &Key| if let Key::Wide(id) = key { Some(*id) } else { None };
+        let ids = self.ids.keys().filter_map(wide);
+        Shortened { count: ids.clone().count() as u64, first: ids.min().unwrap_or(0) }
+    }
+
     /// What the trace calls the threads whose ids are not the trace's own, by id: numbers of 64 bits in full.
     pub fn renamed(&self) -> Vec<(u32, String)> {
         let own = |(key, &id): (&Key, &u32)| match key {
@@ -135,5 +151,6 @@ mod tests {
         assert_eq!(ids.id(Value::Bare(b"8589934595")), b);
         let named: Vec<String> = ids.renamed().into_iter().map(|(_, name)| name).collect();
         assert_eq!(named, ["thread 4294967296", "thread 8589934595", "thread 1"]);
+        assert_eq!(ids.shortened(), Shortened { count: 2, first: 4_294_967_296 });
     }
 }
