@@ -94,7 +94,7 @@ pub unsafe extern "C" fn InitializeInjectionNvtx2(get_export_table: Option<nvtx:
     let mut result = 0;
     guard("InitializeInjectionNvtx2", || {
         let loaded = load::loaded();
-        let wanted = loaded.settings.nvtx && !loaded.settings.disable && loaded.inert.is_none();
+        let wanted = loaded.settings.nvtx && !loaded.settings.disable && loaded.inert().is_none();
         if wanted && !load::is_privileged() && session::arm() {
             if let Some(other) = &loaded.settings.nvtx_chain {
                 nvtx::chain_to(other);

@@ -38,8 +38,9 @@ pub struct Loaded {
     pub cmdline: Vec<u8>,
     /// CLOCK_REALTIME at load.
     pub start_unix_ns: i64,
-    /// Why this process is not recorded, if so.
-    pub inert: Option<Cause>,
+    /// Which process this was known in, and whether it is one of those that are recorded.
+    pid: u32,
+    is_chosen: bool,
 }
 
 impl Loaded {
@@ -47,6 +48,23 @@ impl Loaded {
     pub fn var(&self, name: &[u8]) -> Option<Vec<u8>> {
         self.environment.iter().find(|(n, _)| n == name).map(|(_, v)| v.clone())
     }
+
+    /// Why this process is not recorded, if so. Memory that a fork has copied tells of the parent, so a child that runs
+    /// on in it is judged for itself.
+    pub fn inert(&self) -> Option<Cause> {
+        let is_chosen = match self.pid == sys::getpid() {
+            // The process that started it may have ended since.
+            true => self.is_chosen,
+            false => is_chosen(&self.settings, &self.exe),
+        };
+        (!is_chosen).then_some(Cause::NotChosen)
+    }
+}
+
+fn is_chosen(settings: &Settings, exe: &[u8]) -> bool {
+    // SAFETY: cannot fail.
+    let parent = unsafe { libc::getppid() }.cast_unsigned();
+    settings.processes.wants(file_name(exe), parent)
 }
 
 static LOADED: OnceLock<Loaded> = OnceLock::new();
@@ -77,16 +95,14 @@ unsafe fn read(list: *const *mut c_char) -> Loaded {
     let (settings, problems) = shim_config::from_env(pairs);
     log::set_verbosity(settings.verbose);
     let exe = std::fs::read_link(own_proc("exe")).unwrap_or_default().into_os_string().into_vec();
-    // SAFETY: cannot fail.
-    let parent = unsafe { libc::getppid() }.cast_unsigned();
-    let inert = (!settings.processes.wants(file_name(&exe), parent)).then_some(Cause::NotChosen);
+    let (pid, is_chosen) = (sys::getpid(), is_chosen(&settings, &exe));
     // Read now: a program may give up the right to open files before it calls CUDA.
     let cmdline = std::ffi::CString::new(own_proc("cmdline").into_os_string().into_vec())
         .ok()
         .and_then(|path| sys::read_file(&path))
         .unwrap_or_default();
     let (path, start_unix_ns) = (own_path(), sys::realtime_ns());
-    Loaded { settings, problems, environment, path, exe, cmdline, start_unix_ns, inert }
+    Loaded { settings, problems, environment, path, exe, cmdline, start_unix_ns, pid, is_chosen }
 }
 
 unsafe fn variables(list: *const *mut c_char) -> Vec<(Vec<u8>, Vec<u8>)> {
@@ -173,7 +189,7 @@ unsafe fn on_load(envp: *const *mut c_char) {
         // Mapped by the driver or by NVTX: whoever set the variables has set them, and other threads run by now.
         return;
     }
-    note_seen(loaded, false, None, loaded.inert.clone(), None);
+    note_seen(loaded, false, None, loaded.inert(), None);
     let is_foreign = |p: &Vec<u8>| !p.is_empty() && !is_same_file(p, path.to_bytes());
     if let Some(other) = loaded.var(CUDA_INJECTION).filter(is_foreign) {
         if loaded.var(SAID).is_none() {
@@ -194,7 +210,7 @@ unsafe fn on_load(envp: *const *mut c_char) {
     let mut wanted = vec![(CUDA_INJECTION, path.to_bytes().to_vec())];
     let other = loaded.var(NVTX_INJECTION).filter(is_foreign);
     // "./." is how NVTX is told that nobody listens. A process that is left out must not cost the other tool its NVTX.
-    let keeps = other.as_deref() == Some(b"./.") || (loaded.inert.is_some() && other.is_some());
+    let keeps = other.as_deref() == Some(b"./.") || (loaded.inert().is_some() && other.is_some());
     if loaded.settings.nvtx && !keeps {
         wanted.push((NVTX_INJECTION, path.to_bytes().to_vec()));
         if let (Some(other), None) = (other, &loaded.settings.nvtx_chain) {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::common::sim::{Attach, Ended, Run, Sim};
+use crate::common::sim::{Attach, Ended, Run, Sim, player};
 use crate::common::{Trace, compiled, in_parallel, laws, one, said, same_end};
 
 const BOTH: [Attach; 2] = [Attach::Preload, Attach::Injection];
@@ -314,4 +314,33 @@ fn python_may_fork_raise_and_leave_as_it_likes() {
         let is_right = if matches!(how, "threads" | "daemon") { found >= expected } else { found == expected };
         assert!(is_right, "{what}: {found} kernels, {expected} in the window");
     });
+}
+
+#[test]
+fn a_context_may_be_made_while_another_thread_loads_a_library() {
+    // The driver makes contexts under locks of its own: what waits for the loader's lock there can wait for ever.
+    let sim = Sim::new("13.0");
+    for attach in &BOTH {
+        let ended = sim.player("loading").arg(player("libloads")).attach(attach.clone()).run();
+        assert_eq!((ended.code(), ended.number("waited")), (Some(0), 0), "{attach:?}: {}", ended.stderr);
+        assert_eq!(one(&ended).kernels().len(), 100, "{attach:?}");
+    }
+}
+
+#[test]
+fn forked_children_are_chosen_for_themselves() {
+    let sim = Sim::new("12.8");
+    let forks = player("forks");
+    for attach in &BOTH {
+        // The program itself was started by this process, its child was not.
+        let children = format!("children-of:{}", std::process::id());
+        let run = sim.program(&forks).arg("both").env("GPUPROF_PROCESSES", children).attach(attach.clone());
+        let ended = run.run();
+        assert_eq!(one(&ended).kernels().len(), 200, "{attach:?}: {}", ended.stderr);
+        // And the other way round: the shell becomes the program, whose child alone is wanted.
+        let script = "GPUPROF_PROCESSES=children-of:$$ exec \"$0\" both";
+        let run = sim.program("/bin/sh").args(["-c", script]).arg(&forks).attach(attach.clone());
+        let ended = run.run();
+        assert_eq!(one(&ended).kernels().len(), 100, "{attach:?}: {}", ended.stderr);
+    }
 }

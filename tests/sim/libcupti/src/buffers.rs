@@ -507,10 +507,23 @@ fn start_worker() {
         let (mut all, mut old): (libc::sigset_t, libc::sigset_t) = (std::mem::zeroed(), std::mem::zeroed());
         libc::sigfillset(&mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut old);
-        let builder = std::thread::Builder::new().name("cupti-worker".to_owned()).stack_size(256 << 10);
-        let _ = builder.spawn(worker);
+        // Not by the standard library, which waits for the loader's lock: this is called while a context is made.
+        let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
+        let mut thread: libc::pthread_t = std::mem::zeroed();
+        libc::pthread_attr_init(&mut attributes);
+        libc::pthread_attr_setstacksize(&mut attributes, 256 << 10);
+        libc::pthread_attr_setdetachstate(&mut attributes, libc::PTHREAD_CREATE_DETACHED);
+        libc::pthread_create(&mut thread, &attributes, run_worker, std::ptr::null_mut());
+        libc::pthread_attr_destroy(&mut attributes);
         libc::pthread_sigmask(libc::SIG_SETMASK, &old, std::ptr::null_mut());
     }
+}
+
+extern "C" fn run_worker(_: *mut c_void) -> *mut c_void {
+    // SAFETY: a terminated name.
+    unsafe { libc::prctl(libc::PR_SET_NAME, c"cupti-worker".as_ptr()) };
+    worker();
+    std::ptr::null_mut()
 }
 
 /// CUPTI's own thread: gives back full buffers when their records are finished.
