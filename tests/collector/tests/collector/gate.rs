@@ -177,3 +177,65 @@ fn a_kernel_that_runs_on_for_seconds_after_its_window_is_kept() {
         laws(&ended);
     }
 }
+
+#[test]
+fn a_window_in_which_nothing_was_launched_is_told_with_what_lay_outside() {
+    let sim = Sim::new("13.0");
+    let run = |prepare: &str| {
+        let run = sim.player("gate").arg("beside").env("GPUPROF_CAPTURE", "profiler-api").inject();
+        run.env("GPUPROF_PREPARE", prepare).run()
+    };
+    // With the kinds on all the time CUPTI hands over what lies outside, and the writer leaves it out.
+    let ended = run("on");
+    let trace = one(&ended);
+    assert_eq!((trace.kernels().len(), windows(&trace).len()), (0, 1));
+    assert_eq!(trace.process()["cause"], "all_excluded", "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("lay outside the capture windows: 1 window opened, and 140 records outside"),
+        "{}",
+        ended.stderr
+    );
+    assert_eq!(trace.process()["cause_detail"], "1 window opened, and 140 records outside");
+    // With the kinds off outside nobody knows how many there were.
+    let ended = run("off");
+    let trace = one(&ended);
+    assert_eq!(trace.process()["cause"], "all_excluded", "{}", ended.stderr);
+    // And a window that has something in it is told nothing of.
+    let ended = sim.player("gate").args(["repeat", "3"]).env("GPUPROF_CAPTURE", "profiler-api").inject().run();
+    assert!(!ended.stderr.contains("outside") && one(&ended).process()["cause"].is_null(), "{}", ended.stderr);
+}
+
+#[test]
+fn a_range_with_no_work_in_it_is_told_though_the_trace_is_not_empty() {
+    let sim = Sim::new("13.0");
+    let run = sim.player("flight").args(["launch=5", "other=0", "launch=5"]).env("GPUPROF_CAPTURE", "nvtx:nothing");
+    let ended = run.inject().run();
+    assert_eq!(one(&ended).process()["cause"], "gate_never_opened");
+    let run = sim.player("flight").args(["launch=5", "names=1", "sleep=60", "launch=5"]);
+    let ended = run.env("GPUPROF_CAPTURE", "nvtx:request number 0 of many").inject().run();
+    let trace = one(&ended);
+    assert!(trace.kernels().is_empty() && trace.process()["cause"].is_null());
+    assert!(
+        ended.stderr.contains("only ranges were recorded: all that was collected lay outside"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn ranges_before_cupti_s_clock_settles_lie_around_their_kernels() {
+    let sim = Sim::new("13.0");
+    for settles_ms in ["0", "30"] {
+        let run = sim.player("flight").args(["steps=20,4", "sleep=400", "steps=2,2"]).inject();
+        let run = run.env("SIM_CLOCK_PROVISIONAL_NS", "5000000000").env("SIM_CLOCK_SETTLES_MS", settles_ms);
+        let ended = run.run();
+        let trace = one(&ended);
+        let (kernels, ranges) = (trace.kernels(), trace.rows::<trace_format::tables::RangeRow>());
+        let ranges: Vec<_> = ranges.into_iter().filter(|range| range.end_ns.is_some()).collect();
+        assert_eq!((kernels.len(), ranges.len()), (220, 22), "{}", ended.stderr);
+        for range in ranges {
+            let inside = kernels.iter().filter(|k| k.start_ns >= range.start_ns && Some(k.start_ns) < range.end_ns);
+            assert_eq!(inside.count(), 10, "settles after {settles_ms} ms: {range:?}");
+        }
+    }
+}
