@@ -32,7 +32,7 @@ int main(int c, char **v) {
   else if (!strcmp(how, "missing")) { for (int i = 0; i < steps; i++) { if (i == from) OK(cudaProfilerStart()); step(); } in = 7 * (steps - from); }
   else if (!strcmp(how, "stop")) { for (int i = 0; i < steps; i++) { step(); if (i == to - 1) OK(cudaProfilerStop()); } in = 0; windows = 0; }
   else if (!strcmp(how, "never")) { for (int i = 0; i < steps; i++) step(); in = 0; windows = 0; }
-  else if (!strcmp(how, "repeat")) { for (int i = 0; i < steps; i++) { OK(cudaProfilerStart()); for (int k = 0; k < 7; k++) OK(launch_null(0)); OK(cudaProfilerStop()); for (int k = 0; k < 7; k++) OK(launch_null(0)); total += 14; } in = 7 * steps; windows = steps; }
+  else if (!strcmp(how, "repeat")) { for (int i = 0; i < steps; i++) { OK(cudaProfilerStart()); int d; OK(cudaGetDevice(&d)); for (int k = 0; k < 7; k++) OK(launch_null(0)); OK(cudaProfilerStop()); for (int k = 0; k < 7; k++) OK(launch_null(0)); total += 14; } in = 7 * steps; windows = steps; }
   else if (!strcmp(how, "long")) { OK(cudaProfilerStart()); OK(launch_spin(3000000000ll, 0)); OK(cudaProfilerStop()); for (int k = 0; k < steps; k++) OK(launch_null(0)); total = steps + 1; in = 1; }
   else if (!strcmp(how, "apart")) { for (int i = 0; i < steps; i++) { OK(cudaProfilerStart()); OK(launch_null(0)); OK(cudaProfilerStop()); usleep(60000); } total = in = windows = steps; }
   else if (!strcmp(how, "beside")) { for (int i = 0; i < steps; i++) { if (i == steps / 2) { OK(cudaProfilerStart()); OK(cudaProfilerStop()); } step(); } in = 0; }

@@ -1,7 +1,7 @@
 //! `--capture`: exactly what belongs into a window is recorded, whoever opens and closes it, and however.
 
 use crate::common::sim::{Attach, Ended, Sim, VERSIONS};
-use crate::common::{Trace, laws, one};
+use crate::common::{Trace, in_parallel, laws, one, said};
 use trace_format::tables::{ApiRow, CaptureRow};
 
 fn gated(sim: &Sim, how: &[&str], capture: &str) -> Ended {
@@ -238,4 +238,51 @@ fn ranges_before_cupti_s_clock_settles_lie_around_their_kernels() {
             assert_eq!(inside.count(), 10, "settles after {settles_ms} ms: {range:?}");
         }
     }
+}
+
+#[test]
+fn calls_that_only_ask_are_left_out_of_every_window() {
+    // Switching a kind forgets what was chosen for single calls, so the choice is made again for each window.
+    let sim = Sim::new("13.0");
+    for (mute, expected) in [("on", 0), ("off", 4)] {
+        let run = sim.player("gate").args(["repeat", "4"]).env("GPUPROF_CAPTURE", "profiler-api");
+        let ended = run.env("GPUPROF_MUTE", mute).inject().run();
+        let trace = one(&ended);
+        let calls: Vec<ApiRow> = trace.rows();
+        let asked = calls.iter().filter(|call| trace.text(call.name_id).starts_with("cudaGetDevice")).count();
+        assert_eq!((asked, trace.kernels().len()), (expected, 28), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn what_versions_do_differently_changes_nothing_of_what_a_window_holds() {
+    let ways = [
+        // Work that still runs when its kind goes off is recorded (seen of 13.0), or not.
+        ("SIM_DISABLE", "keep"),
+        // Buffers come from CUPTI's own thread after the flush has returned (seen of 13.0).
+        ("SIM_HANDOVER_MS", "3"),
+        ("SIM_HANDOVER_MS", "40"),
+        // Records are finished later than what they tell of.
+        ("SIM_LATE_NS", "30000000"),
+        // Driver calls inside a runtime call have numbers of their own.
+        ("SIM_CORRELATION", "own"),
+    ];
+    let all = ways.iter().flat_map(|way| ["11.8", "12.8", "13.0"].map(|version| (way, version)));
+    in_parallel(all, 3, |((name, value), version)| {
+        let sim = Sim::new(version);
+        for how in ["step", "exit", "repeat", "graph", "threads"] {
+            let run = sim.player("gate").arg(how).env("GPUPROF_CAPTURE", "profiler-api").env(name, value);
+            let ended = run.inject().run();
+            let what = format!("{how} with {name}={value}, CUPTI {version}: {}", ended.stderr);
+            assert_eq!(ended.code(), Some(0), "{what}");
+            let trace = one(&ended);
+            let (kernels, inside) = (trace.kernels().len() as u64, ended.number("in_windows"));
+            assert!(
+                if how == "threads" { kernels >= inside } else { kernels == inside },
+                "{kernels} kernels, {what}"
+            );
+            assert!(trace.kernels().iter().all(|k| k.duration_ns.is_some()), "{what}");
+            assert_eq!((trace.losses(), said(&ended).len()), (vec![], 0), "{what}");
+        }
+    });
 }

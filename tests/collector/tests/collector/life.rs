@@ -43,6 +43,23 @@ fn where_exit_handlers_run_everything_is_recorded() {
 }
 
 #[test]
+fn buffers_that_come_after_the_last_flush_has_returned_are_in_the_trace() {
+    let all = ["11.8", "13.0"].into_iter().flat_map(|v| ["1", "15", "60"].map(|ms| (v, ms)));
+    in_parallel(all, 4, |(version, ms)| {
+        let sim = Sim::new(version);
+        for how in ["return", "sync", "thread_exit"] {
+            let run = || sim.player("leave").args([how, "1000"]).env("SIM_HANDOVER_MS", ms);
+            let (bare, ended) = with_and_without(run, &Attach::Injection);
+            let what = format!("{how}, CUPTI {version}, {ms} ms");
+            same_end(&bare, &ended, &what);
+            let trace = one(&ended);
+            assert_eq!(trace.kernels().len(), 1000, "{what}\n{}", ended.stderr);
+            assert_eq!((trace.losses(), said(&ended).len()), (vec![], 0), "{what}: {}", ended.stderr);
+        }
+    });
+}
+
+#[test]
 fn where_none_run_everything_that_was_flushed_is_on_disk_and_the_trace_says_that_it_was_not_closed() {
     let ways = ["_exit", "quick_exit", "abort", "TERM", "INT", "KILL", "SEGV", "segv", "handler", "exec"];
     in_parallel(ways, 4, |how| {
