@@ -37,6 +37,7 @@ mod tests {
         ("lib.rs", "BROKEN", "a panic of ours has left the same memory in the child"),
         ("lib.rs", "ONCE", "the hook for panics is inherited too"),
         ("load.rs", "LOADED", "the environment and the settings are the same"),
+        ("load.rs", "SNAPSHOT", "the environment is the same; Loaded::inert looks at the pid"),
         ("log.rs", "SEEN", "standard error is inherited"),
         ("log.rs", "DEVICE", "standard error is inherited"),
         ("log.rs", "INODE", "standard error is inherited"),

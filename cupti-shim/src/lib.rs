@@ -35,6 +35,8 @@ mod flight;
 mod flush;
 mod fork;
 mod gate;
+#[cfg(target_arch = "x86_64")]
+mod libm;
 mod load;
 mod log;
 mod messages;
