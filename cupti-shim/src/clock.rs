@@ -42,6 +42,40 @@ impl Triple {
     }
 }
 
+/// How far apart readings must be, and how near to each other, for the clock to count as settled.
+const APART_NS: i64 = 50_000_000;
+const NEAR_NS: i64 = 1_000_000;
+
+/// Finds out when CUPTI's clock has settled: readings that lie some time apart tell the same.
+#[derive(Debug, Default)]
+pub struct Settling {
+    /// The first of the readings that agree so far.
+    since: Option<Triple>,
+    has_settled: bool,
+}
+
+impl Settling {
+    /// Takes a reading in; says whether the clock has settled by now.
+    pub fn saw(&mut self, now: &Triple) -> bool {
+        let off_ns = |since: Triple| (since.trace_minus_unix_ns() - now.trace_minus_unix_ns()).abs();
+        match self.since.filter(|since| off_ns(*since) <= NEAR_NS) {
+            Some(since) => self.has_settled |= now.monotonic_ns - since.monotonic_ns >= APART_NS,
+            None => self.since = Some(*now),
+        }
+        self.has_settled
+    }
+
+    /// There are no readings to be had: none is wanted any more.
+    pub fn give_up(&mut self) {
+        self.has_settled = true;
+    }
+
+    /// When the next reading is worth making, monotonic; none once the clock has settled.
+    pub fn wanted_ns(&self) -> Option<i64> {
+        self.since.filter(|_| !self.has_settled).map(|since| since.monotonic_ns + APART_NS)
+    }
+}
+
 /// The best of several readings: monotonic, trace, real, monotonic time again. None if one is refused.
 fn tightest(provisional: bool, mut read: impl FnMut() -> Option<[i64; 4]>) -> Option<Triple> {
     let mut best: Option<(i64, Triple)> = None;
@@ -70,6 +104,24 @@ mod tests {
             Some([1_000 * call, 70 + call, 80 + call, 1_000 * call + widths.next()?])
         });
         assert_eq!(triple, Some(Triple { trace_ns: 73, unix_ns: 83, monotonic_ns: 3_004, provisional: true }));
+    }
+
+    #[test]
+    fn a_clock_has_settled_when_readings_some_time_apart_agree() {
+        let mut settling = Settling::default();
+        let ms = 1_000_000;
+        let mut saw = |at_ms: i64, ahead_ns: i64| {
+            let (unix_ns, monotonic_ns) = (at_ms * ms, at_ms * ms);
+            let settled =
+                settling.saw(&Triple { trace_ns: unix_ns + ahead_ns, unix_ns, monotonic_ns, provisional: true });
+            (settled, settling.wanted_ns())
+        };
+        assert_eq!(saw(0, 5_000 * ms), (false, Some(50 * ms)));
+        assert_eq!(saw(1, 5_000 * ms), (false, Some(50 * ms)));
+        assert_eq!(saw(50, 7), (false, Some(100 * ms)));
+        assert_eq!(saw(100, 400), (true, None));
+        // The clock of the machine was set, or ours: what is settled stays so.
+        assert_eq!(saw(200, 9_000 * ms), (true, None));
     }
 
     #[test]

@@ -118,10 +118,19 @@ fn flush_and_write(session: &'static Session, is_last: bool) {
     if cupti::may_call() && !NO_THREAD.load(Ordering::Acquire) && !flush_by(session, is_last, deadline_ns) {
         // It may never come back from there, and nobody may follow it.
         cupti::mute();
-        log::line(1, format_args!("CUPTI did not hand over its last records in time; what was flushed is kept"));
-        let detail = Some("CUPTI did not flush before the exit deadline".into());
-        let cause = messages::Cause::FlushDeadline;
-        session.shared.send(Message::Loss(Loss { start_ns: None, end_ns: None, rows: 0, cause, detail }));
+        let pool = &session.shared.pool;
+        if pool.requested() > pool.completed() {
+            log::line(
+                1,
+                format_args!("CUPTI did not hand over its last records in time; what was flushed is kept"),
+            );
+            let detail = Some("CUPTI did not flush before the exit deadline".into());
+            let cause = messages::Cause::FlushDeadline;
+            session.shared.send(Message::Loss(Loss { start_ns: None, end_ns: None, rows: 0, cause, detail }));
+        } else {
+            // Every block has come back, so nothing is missing.
+            log::line(2, format_args!("CUPTI did not come back from its last call in time"));
+        }
     }
     if !is_last {
         // On disk before the program's own handlers run: they may not come back.
@@ -133,7 +142,10 @@ fn flush_and_write(session: &'static Session, is_last: bool) {
     }
     control::finish();
     let summary = GATE.finish(session, deadline_ns.max(sys::monotonic_ns() + CLOSE_NS / 3));
-    let cause = cause_of_emptiness(session, summary.as_ref());
+    let cause = cause_of_emptiness(session, summary.as_ref()).or_else(|| {
+        let left_ns = (deadline_ns - sys::monotonic_ns()).max(CLOSE_NS / 3);
+        all_excluded(session, summary.as_ref()?, left_ns)
+    });
     let described = cause.as_ref().map(|(cause, detail)| (cause, detail.as_str()));
     session.shared.send(Message::Process(session.describe(described)));
     let left_ns = (deadline_ns - sys::monotonic_ns()).max(0) + CLOSE_NS;
@@ -190,6 +202,32 @@ fn cause_of_emptiness(session: &Session, summary: Option<&Summary>) -> Option<(C
         Capture::All => String::new(),
     };
     Some((Cause::GateNeverOpened, detail))
+}
+
+/// Says so if windows were opened and nothing that the program did lay in them.
+fn all_excluded(session: &Session, summary: &Summary, left_ns: i64) -> Option<(Cause, String)> {
+    let progress = &session.shared.progress;
+    if summary.is_everything || progress.activity() > 0 {
+        return None;
+    }
+    // What waits to be written may be all there is.
+    let ticket = session.shared.ask(|ticket| Message::Flush { ticket })?;
+    if !session.shared.wait(ticket, left_ns) || progress.activity() > 0 || progress.lost() > 0 {
+        return None;
+    }
+    let counted = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let windows = counted(summary.opened.into(), "window");
+    let detail = match progress.outside() {
+        0 => format!("{windows} opened, and nothing was launched meanwhile"),
+        outside => format!("{windows} opened, and {} outside", counted(outside, "record")),
+    };
+    if progress.ranges() > 0 {
+        // The trace is not empty, so nobody else says it.
+        let cause = Cause::AllExcluded;
+        log::line(1, format_args!("only ranges were recorded: {cause}: {detail}; {}", cause.remedy()));
+        return None;
+    }
+    Some((Cause::AllExcluded, detail))
 }
 
 /// A process that used a GPU and could not be recorded leaves a trace that says why.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use cupti_sys::{CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_ERROR_NOT_INITIALIZED};
 
-use crate::clock::Triple;
+use crate::clock::{Settling, Triple};
 use crate::cupti::{CuptiError, may_call, mute};
 use crate::gate::GATE;
 use crate::messages::{Cause, Loss, Message};
@@ -75,14 +75,10 @@ pub fn start(session: &'static Session) {
     }
 }
 
-/// Reads the clocks and sends them to the writer.
-pub fn send_clocks(session: &Session, provisional: bool) {
+/// Reads the clocks.
+fn read_clocks(session: &Session) -> Option<Triple> {
     let trace_ns = || session.cupti.timestamp_ns().and_then(|ns| u64::try_from(ns).ok());
-    if may_call()
-        && let Some(triple) = Triple::read(trace_ns, provisional)
-    {
-        session.shared.send(Message::Clock(triple));
-    }
+    may_call().then(|| Triple::read(trace_ns, false)).flatten()
 }
 
 /// Half of what was asked for: a flush seals the buffers in use, and what is unfinished in them comes with the next one
@@ -127,6 +123,8 @@ struct Flush {
     has_told: bool,
     /// The window being drained.
     drained: Option<Drained>,
+    /// Whether CUPTI's clock can be trusted yet.
+    settling: Settling,
     /// When CUPTI was last asked for dropped records, on the trace clock.
     asked_dropped_ns: i64,
 }
@@ -146,13 +144,14 @@ impl Flush {
             has_flushed: false,
             has_told: false,
             drained: None,
+            settling: Settling::default(),
             asked_dropped_ns: sys::realtime_ns(),
         }
     }
 
     fn run(mut self) {
         self.check_devices();
-        send_clocks(self.session, false);
+        self.send_clocks();
         loop {
             let word = self.session.flush_word.load(Ordering::Acquire);
             if let Some(request) = exit::requested() {
@@ -183,7 +182,11 @@ impl Flush {
             if GATE.is_draining() {
                 self.drain();
             }
+            if self.settling.wanted_ns().is_some_and(|wanted_ns| now_ns >= wanted_ns) {
+                self.send_clocks();
+            }
             let wake_ns = timer_ns.unwrap_or(i64::MAX).min(self.next_flush_ns);
+            let wake_ns = wake_ns.min(self.settling.wanted_ns().unwrap_or(i64::MAX));
             let wake_ns = match self.drained.filter(|_| GATE.is_draining()) {
                 Some(window) if now_ns - window.since_ns < SHORT_DRAIN_NS => wake_ns.min(now_ns + DRAIN_NS),
                 _ => wake_ns,
@@ -214,13 +217,24 @@ impl Flush {
         }
     }
 
+    /// Reads the clocks and sends them to the writer.
+    fn send_clocks(&mut self) {
+        match read_clocks(self.session) {
+            Some(mut triple) => {
+                triple.provisional = !self.settling.saw(&triple);
+                self.session.shared.send(Message::Clock(triple));
+            }
+            None => self.settling.give_up(),
+        }
+    }
+
     /// What is done every interval.
     fn interval(&mut self) {
         python::look();
         let outstanding = self.outstanding();
         if outstanding > 0 {
             self.flush(false);
-            send_clocks(self.session, false);
+            self.send_clocks();
             self.announce();
         }
         self.ask_dropped();
@@ -235,7 +249,7 @@ impl Flush {
         }
         if self.outstanding() > 0 {
             self.flush(false);
-            send_clocks(self.session, false);
+            self.send_clocks();
             self.announce();
         }
         DONE.store(asked, Ordering::Release);
@@ -260,7 +274,7 @@ impl Flush {
                 break;
             }
         }
-        send_clocks(self.session, false);
+        self.send_clocks();
         flight::requests().flushed(&wanted);
         self.session.shared.nudge();
     }
@@ -403,7 +417,10 @@ impl Flush {
         }
         self.tell_refusal();
         self.ask_dropped();
-        send_clocks(self.session, false);
+        // There will be no better reading.
+        if let Some(triple) = read_clocks(self.session) {
+            self.session.shared.send(Message::Clock(triple));
+        }
     }
 
     /// Says so if CUPTI keeps buffers because it refuses to flush. That it does once the driver is gone means nothing.

@@ -6,7 +6,7 @@
 
 use crate::gate::GATE;
 use crate::names::NAMES;
-use crate::{control, cupti, exit, failure, flight, flush, nvtx, python, session, sys, writer};
+use crate::{control, cupti, exit, failure, flight, flush, nvtx, output, python, session, sys, writer};
 
 /// Forgets what the parent recorded and waited for. False: a thread of the parent was inside the gate, and this child
 /// cannot record.
@@ -22,6 +22,7 @@ pub fn forget() -> bool {
     nvtx::forget();
     NAMES.forget();
     writer::forget();
+    output::forget();
     python::forget();
     GATE.forget()
 }
@@ -36,14 +37,15 @@ mod tests {
         ("lib.rs", "BROKEN", "a panic of ours has left the same memory in the child"),
         ("lib.rs", "ONCE", "the hook for panics is inherited too"),
         ("load.rs", "LOADED", "the environment and the settings are the same"),
+        ("load.rs", "SNAPSHOT", "the environment is the same; Loaded::inert looks at the pid"),
         ("log.rs", "SEEN", "standard error is inherited"),
         ("log.rs", "DEVICE", "standard error is inherited"),
         ("log.rs", "INODE", "standard error is inherited"),
         ("log.rs", "VERBOSITY", "a setting"),
         ("sys.rs", "OWNER", "it is what tells a child"),
         ("sys.rs", "AFFINITY", "written anew when a process attaches"),
+        ("sys.rs", "STACK_BYTES", "the C library is the same"),
         ("exit.rs", "HANDLERS", "the handlers are inherited, and count for the child too"),
-        ("output/create.rs", "TOKEN", "the pid tells the child's files from its parent's"),
         ("session/attach.rs", "USED", "it is what tells a child"),
         ("control/signal.rs", "DEVICE", "only read where WAKE names a file"),
         ("control/signal.rs", "INODE", "only read where WAKE names a file"),

@@ -69,9 +69,20 @@ struct State {
 
 /// What the writer judges records by. Changed only by who holds the lock of the gate too.
 struct Bounds {
+    /// The newest ones. Only the last of them can still change, and only while it is open.
     windows: Vec<Window>,
+    /// How many came before these and are forgotten.
+    forgotten: u64,
     /// Correlation ids of driver calls that we made ourselves.
     own_calls: Spans<u64>,
+    /// How often these have changed.
+    own_changes: u64,
+}
+
+impl Bounds {
+    const fn none() -> Bounds {
+        Bounds { windows: Vec::new(), forgotten: 0, own_calls: Spans::new(), own_changes: 0 }
+    }
 }
 
 /// What the gate did in a whole run.
@@ -79,6 +90,8 @@ struct Bounds {
 pub struct Summary {
     /// Windows opened.
     pub opened: u32,
+    /// One of them was open from the beginning to the end, so that nothing lay outside.
+    pub is_everything: bool,
     /// Stop requests that came and closed nothing.
     pub idle_stops: i64,
     /// Names of NVTX ranges seen that did not match, when one was waited for.
@@ -149,7 +162,7 @@ impl Gate {
         };
         Gate {
             state: Mutex::new(state),
-            bounds: Mutex::new(Bounds { windows: Vec::new(), own_calls: Spans::new() }),
+            bounds: Mutex::new(Bounds::none()),
             phase: AtomicU8::new(CLOSED),
             version: AtomicU64::new(0),
             newest: AtomicU64::new(0),
@@ -286,6 +299,7 @@ impl Gate {
         let mut bounds = self.bounds();
         if bounds.windows.len() >= WINDOWS {
             bounds.windows.drain(..WINDOWS / 2);
+            bounds.forgotten += WINDOWS as u64 / 2;
         }
         bounds.windows.push(Window { after, before: None, start_ns, end_ns: None, starts, stops });
         drop(bounds);
@@ -445,10 +459,13 @@ impl Gate {
         }
         let made = session.call_numbered(most, |id| {
             let id = self.widen(id);
-            self.bounds().own_calls.push(id, id + 1);
+            self.bounds().own_calls.add(id, id + 1);
             is_enough()
         });
-        self.bounds().own_calls.keep_newest(OWN_CALLS);
+        let mut bounds = self.bounds();
+        bounds.own_calls.keep_newest(OWN_CALLS);
+        bounds.own_changes += 1;
+        drop(bounds);
         self.version.fetch_add(1, Ordering::Release);
         made
     }
@@ -458,10 +475,13 @@ impl Gate {
     /// None: CUPTI held somebody inside the gate beyond `deadline_ns` (monotonic).
     pub fn finish(&self, session: &Session, deadline_ns: i64) -> Option<Summary> {
         let state = self.lock_until(deadline_ns)?;
-        if let (Phase::Open, Some(window)) = (state.phase, self.bounds().windows.last()) {
+        let bounds = self.bounds();
+        if let (Phase::Open, Some(window)) = (state.phase, bounds.windows.last()) {
             session.shared.send(Message::Capture(window.row()));
         }
-        Some(Summary { opened: state.opened, idle_stops: state.idle_stops, names: state.names.clone() })
+        let is_everything = Window::hold_everything(&bounds.windows);
+        let (opened, idle_stops, names) = (state.opened, state.idle_stops, state.names.clone());
+        Some(Summary { opened, is_everything, idle_stops, names })
     }
 
     /// See [`crate::fork`]. False: a thread of the parent held the gate at the fork, and does not exist in this child,
@@ -469,8 +489,7 @@ impl Gate {
     pub fn forget(&self) -> bool {
         let Ok(mut state) = self.state.try_lock() else { return false };
         let Ok(mut bounds) = self.bounds.try_lock() else { return false };
-        bounds.windows.clear();
-        bounds.own_calls.clear();
+        *bounds = Bounds::none();
         state.names.clear();
         (state.opened, state.depth, state.idle_starts, state.idle_stops) = (0, 0, 0, 0);
         (state.timer_began, state.timer_ended) = (false, false);

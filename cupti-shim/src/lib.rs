@@ -35,6 +35,8 @@ mod flight;
 mod flush;
 mod fork;
 mod gate;
+#[cfg(target_arch = "x86_64")]
+mod libm;
 mod load;
 mod log;
 mod messages;
@@ -94,7 +96,7 @@ pub unsafe extern "C" fn InitializeInjectionNvtx2(get_export_table: Option<nvtx:
     let mut result = 0;
     guard("InitializeInjectionNvtx2", || {
         let loaded = load::loaded();
-        let wanted = loaded.settings.nvtx && !loaded.settings.disable && loaded.inert.is_none();
+        let wanted = loaded.settings.nvtx && !loaded.settings.disable && loaded.inert().is_none();
         if wanted && !load::is_privileged() && session::arm() {
             if let Some(other) = &loaded.settings.nvtx_chain {
                 nvtx::chain_to(other);

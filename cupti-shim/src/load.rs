@@ -2,12 +2,15 @@
 //!
 //! Runs before `main`, in programs that may have nothing to do with CUDA, beside other preloaded libraries: nothing
 //! here starts a thread, opens a file (one line of `seen.jsonl` apart), or calls a function that a program may have
-//! replaced (bash has a `setenv` of its own, which crashes before its `main`).
+//! replaced (bash has a `setenv` of its own, which crashes before its `main`). Every process below a preloaded one pays
+//! for it, so what lies far apart in this library is not touched unless a setting asks for it: each part of 64 KiB that
+//! is used first costs more than the work itself.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
-use std::sync::OnceLock;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use shim_config::find::own_proc;
 use shim_config::seen::SeenLine;
@@ -19,6 +22,15 @@ use crate::{log, sys};
 const CUDA_INJECTION: &[u8] = b"CUDA_INJECTION64_PATH";
 /// How NVTX finds one.
 const NVTX_INJECTION: &[u8] = b"NVTX_INJECTION64_PATH";
+/// What is obeyed before `main`; all other settings wait until CUDA or NVTX asks.
+const OBEYED_AT_LOAD: [&[u8]; 6] = [
+    b"GPUPROF_DISABLE",
+    b"GPUPROF_NVTX",
+    b"GPUPROF_NVTX_CHAIN",
+    b"GPUPROF_SEEN",
+    b"GPUPROF_PROCESSES",
+    b"GPUPROF_VERBOSE",
+];
 /// Set once the line about a foreign injection was printed, so that child processes do not repeat it.
 const SAID: &[u8] = b"_GPUPROF_SAID";
 
@@ -30,16 +42,15 @@ pub struct Loaded {
     pub problems: Vec<Problem>,
     /// The environment at load, for names of outputs and for the trace.
     pub environment: Vec<(Vec<u8>, Vec<u8>)>,
-    /// This library's file, if it could be resolved.
-    pub path: Option<CString>,
     /// The program's file.
     pub exe: Vec<u8>,
     /// The command line, arguments ended by zeros.
     pub cmdline: Vec<u8>,
     /// CLOCK_REALTIME at load.
     pub start_unix_ns: i64,
-    /// Why this process is not recorded, if so.
-    pub inert: Option<Cause>,
+    /// Which process this was known in, and whether it is one of those that are recorded.
+    pid: u32,
+    is_chosen: bool,
 }
 
 impl Loaded {
@@ -47,14 +58,65 @@ impl Loaded {
     pub fn var(&self, name: &[u8]) -> Option<Vec<u8>> {
         self.environment.iter().find(|(n, _)| n == name).map(|(_, v)| v.clone())
     }
+
+    /// Why this process is not recorded, if so. Memory that a fork has copied tells of the parent, so a child that runs
+    /// on in it is judged for itself.
+    pub fn inert(&self) -> Option<Cause> {
+        let is_chosen = match self.pid == sys::getpid() {
+            // The process that started it may have ended since.
+            true => self.is_chosen,
+            false => {
+                // SAFETY: cannot fail.
+                let parent = unsafe { libc::getppid() }.cast_unsigned();
+                self.settings.processes.wants(file_name(&self.exe), parent)
+            }
+        };
+        (!is_chosen).then_some(Cause::NotChosen)
+    }
 }
 
-static LOADED: OnceLock<Loaded> = OnceLock::new();
+/// What was found before `main`, as it was found. Nearly all programs that the library is mapped into have nothing to do
+/// with CUDA: what it means is worked out only if somebody asks ([`loaded`]), which costs more than all of this.
+struct Snapshot {
+    /// `NAME=value`, each ended by a zero.
+    environment: Vec<u8>,
+    /// The command line, arguments ended by zeros; none: to be read from `/proc`.
+    cmdline: Option<Vec<u8>>,
+    exe: Vec<u8>,
+    /// This library's file, if it could be resolved.
+    path: Option<CString>,
+    start_unix_ns: i64,
+    pid: u32,
+    parent: u32,
+}
+
+/// Both null or a leaked box. No `OnceLock`: a child that is forked while a thread of its parent is at it would wait for
+/// ever.
+static SNAPSHOT: AtomicPtr<Snapshot> = AtomicPtr::new(null_mut());
+static LOADED: AtomicPtr<Loaded> = AtomicPtr::new(null_mut());
+
+/// What is in `slot`; made now if there is nothing.
+fn once<T>(slot: &'static AtomicPtr<T>, make: impl FnOnce() -> T) -> &'static T {
+    let mut found = slot.load(Ordering::Acquire);
+    if found.is_null() {
+        let fresh = Box::into_raw(Box::new(make()));
+        found = match slot.compare_exchange(null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => fresh,
+            Err(theirs) => {
+                // SAFETY: made above, and nobody has seen it.
+                drop(unsafe { Box::from_raw(fresh) });
+                theirs
+            }
+        };
+    }
+    // SAFETY: a leaked box, stored above or by somebody else.
+    unsafe { &*found }
+}
 
 /// The state at load; read now if the library's constructor has not run or was not allowed to.
 pub fn loaded() -> &'static Loaded {
     // SAFETY: `environ` is the C library's, valid once the process runs.
-    LOADED.get_or_init(|| unsafe { read(libc_environ()) })
+    once(&LOADED, || read(once(&SNAPSHOT, || unsafe { take(libc_environ()) })))
 }
 
 unsafe extern "C" {
@@ -68,41 +130,91 @@ fn libc_environ() -> *const *mut c_char {
     unsafe { environ }
 }
 
-/// Reads everything from a null-terminated list of `NAME=value` strings.
-unsafe fn read(list: *const *mut c_char) -> Loaded {
-    log::remember_stderr();
-    // SAFETY: passed on from the caller.
-    let environment = unsafe { variables(list) };
-    let pairs = environment.iter().map(|(n, v)| (n.as_slice(), v.as_slice()));
-    let (settings, problems) = shim_config::from_env(pairs);
-    log::set_verbosity(settings.verbose);
-    let exe = std::fs::read_link(own_proc("exe")).unwrap_or_default().into_os_string().into_vec();
-    // SAFETY: cannot fail.
-    let parent = unsafe { libc::getppid() }.cast_unsigned();
-    let inert = (!settings.processes.wants(file_name(&exe), parent)).then_some(Cause::NotChosen);
-    // Read now: a program may give up the right to open files before it calls CUDA.
-    let cmdline = std::ffi::CString::new(own_proc("cmdline").into_os_string().into_vec())
-        .ok()
-        .and_then(|path| sys::read_file(&path))
-        .unwrap_or_default();
-    let (path, start_unix_ns) = (own_path(), sys::realtime_ns());
-    Loaded { settings, problems, environment, path, exe, cmdline, start_unix_ns, inert }
-}
-
-unsafe fn variables(list: *const *mut c_char) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let mut found = Vec::new();
-    let mut at = list;
-    // SAFETY: a null-terminated array of C strings, as the kernel and the C library keep it.
+/// Takes down what a program may change before it calls CUDA. `list`: the environment, null-terminated.
+unsafe fn take(list: *const *mut c_char) -> Snapshot {
+    // SAFETY: passed on from the caller; the buffer is as long as said. Not `own_proc`: before `main` there is but one
+    // thread, and where that has ended its program's file is of no more use.
     unsafe {
-        while !at.is_null() && !(*at).is_null() {
-            let entry = CStr::from_ptr(*at).to_bytes();
-            if let Some(equals) = entry.iter().position(|b| *b == b'=') {
-                found.push((entry[..equals].to_vec(), entry[equals + 1..].to_vec()));
-            }
-            at = at.add(1);
+        log::remember_stderr();
+        let mut exe = [0u8; libc::PATH_MAX as usize];
+        let length = libc::readlink(c"/proc/self/exe".as_ptr(), exe.as_mut_ptr().cast(), exe.len());
+        let exe = exe.get(..usize::try_from(length).unwrap_or(0)).unwrap_or_default().to_vec();
+        Snapshot {
+            environment: joined(list),
+            cmdline: None,
+            exe,
+            path: own_path(),
+            start_unix_ns: sys::realtime_ns(),
+            pid: sys::getpid(),
+            parent: libc::getppid().cast_unsigned(),
         }
     }
-    found
+}
+
+/// The strings of a null-terminated list, each ended by a zero.
+unsafe fn joined(list: *const *mut c_char) -> Vec<u8> {
+    // SAFETY: a null-terminated array of C strings, as the kernel and the C library keep it.
+    unsafe {
+        let entries = || {
+            let at = |i| (!list.is_null()).then(|| *list.add(i)).filter(|entry| !entry.is_null());
+            (0..).map_while(at).map(|entry| CStr::from_ptr(entry).to_bytes_with_nul())
+        };
+        let mut joined = Vec::with_capacity(entries().map(<[u8]>::len).sum());
+        entries().for_each(|entry| joined.extend_from_slice(entry));
+        joined
+    }
+}
+
+impl Snapshot {
+    /// The variables, in their order.
+    fn variables(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        self.environment.split(|byte| *byte == 0).filter_map(|entry| {
+            let equals = entry.iter().position(|byte| *byte == b'=')?;
+            Some((entry.get(..equals)?, entry.get(equals + 1..)?))
+        })
+    }
+
+    fn var(&self, name: &[u8]) -> Option<&[u8]> {
+        self.variables().find(|(n, _)| *n == name).map(|(_, value)| value)
+    }
+
+    /// Whether LD_PRELOAD names this library, so that this is the time before `main`.
+    fn is_preloaded(&self) -> bool {
+        let own = self.path.as_ref().map_or(&b""[..], |path| file_name(path.to_bytes()));
+        let is_between = |byte: &u8| matches!(byte, b':' | b' ');
+        self.var(b"LD_PRELOAD").is_some_and(|list| list.split(is_between).any(|entry| file_name(entry) == own))
+    }
+
+    /// Whether nothing is set that has a say in what is done before `main`.
+    fn is_plain(&self) -> bool {
+        let own = self.path.as_ref().map(|path| path.to_bytes());
+        self.variables().all(|(name, value)| match name {
+            CUDA_INJECTION | NVTX_INJECTION => value.is_empty() || Some(value) == own,
+            name => !OBEYED_AT_LOAD.contains(&name),
+        })
+    }
+}
+
+/// Works out what was found.
+fn read(found: &Snapshot) -> Loaded {
+    let environment: Vec<_> = found.variables().map(|(n, v)| (n.to_vec(), v.to_vec())).collect();
+    let (settings, problems) = shim_config::from_env(found.variables());
+    log::set_verbosity(settings.verbose);
+    let cmdline = found.cmdline.clone().or_else(|| {
+        let path = CString::new(own_proc("cmdline").into_os_string().into_vec()).ok()?;
+        sys::read_file(&path)
+    });
+    let is_chosen = settings.processes.wants(file_name(&found.exe), found.parent);
+    Loaded {
+        settings,
+        problems,
+        environment,
+        exe: found.exe.clone(),
+        cmdline: cmdline.unwrap_or_default(),
+        start_unix_ns: found.start_unix_ns,
+        pid: found.pid,
+        is_chosen,
+    }
 }
 
 /// The file name of the running program.
@@ -125,6 +237,9 @@ fn own_path() -> Option<CString> {
             return None;
         }
         let name = CStr::from_ptr(info.dli_fname);
+        if name.to_bytes().starts_with(b"/") {
+            return Some(name.to_owned());
+        }
         let path = Path::new(std::ffi::OsStr::from_bytes(name.to_bytes()));
         CString::new(std::fs::canonicalize(path).ok()?.as_os_str().as_bytes()).ok()
     }
@@ -159,21 +274,43 @@ pub fn is_privileged() -> bool {
 /// The body of the constructor.
 ///
 /// # Safety
-/// `envp` must be the environment that the loader passes to constructors.
-unsafe fn on_load(envp: *const *mut c_char) {
+/// The arguments must be those that the loader passes to constructors.
+unsafe fn on_load(argv: *const *mut c_char, envp: *const *mut c_char) {
     if is_privileged() {
         return;
     }
     sys::remember_affinity();
     let list = if envp.is_null() { libc_environ() } else { envp };
-    // SAFETY: as promised by the caller.
-    let loaded = LOADED.get_or_init(|| unsafe { read(list) });
-    let Some(path) = &loaded.path else { return };
-    if loaded.settings.disable || !is_preloaded(loaded) {
+    let found = once(&SNAPSHOT, || {
+        // SAFETY: as promised by the caller.
+        let mut found = unsafe { take(list) };
+        if found.is_preloaded() {
+            // SAFETY: as promised. Later a program may have changed the list.
+            found.cmdline = Some(unsafe { joined(argv) });
+        }
+        found
+    });
+    let Some(path) = &found.path else { return };
+    if !found.is_preloaded() {
         // Mapped by the driver or by NVTX: whoever set the variables has set them, and other threads run by now.
         return;
     }
-    note_seen(loaded, false, None, loaded.inert.clone(), None);
+    if found.is_plain() {
+        let is_missing = |name: &&[u8]| found.var(name).is_none_or(|value| value != path.to_bytes());
+        let missing = [CUDA_INJECTION, NVTX_INJECTION].into_iter().filter(is_missing);
+        let wanted: Vec<_> = missing.map(|name| (name, path.to_bytes().to_vec())).collect();
+        if !wanted.is_empty() {
+            // SAFETY: preloaded libraries are constructed one after the other before `main`.
+            unsafe { set_variables(&wanted) };
+        }
+        return;
+    }
+    crate::quiet_panics();
+    let loaded = loaded();
+    if loaded.settings.disable {
+        return;
+    }
+    note_seen(loaded, false, None, loaded.inert(), None);
     let is_foreign = |p: &Vec<u8>| !p.is_empty() && !is_same_file(p, path.to_bytes());
     if let Some(other) = loaded.var(CUDA_INJECTION).filter(is_foreign) {
         if loaded.var(SAID).is_none() {
@@ -194,7 +331,7 @@ unsafe fn on_load(envp: *const *mut c_char) {
     let mut wanted = vec![(CUDA_INJECTION, path.to_bytes().to_vec())];
     let other = loaded.var(NVTX_INJECTION).filter(is_foreign);
     // "./." is how NVTX is told that nobody listens. A process that is left out must not cost the other tool its NVTX.
-    let keeps = other.as_deref() == Some(b"./.") || (loaded.inert.is_some() && other.is_some());
+    let keeps = other.as_deref() == Some(b"./.") || (loaded.inert().is_some() && other.is_some());
     if loaded.settings.nvtx && !keeps {
         wanted.push((NVTX_INJECTION, path.to_bytes().to_vec()));
         if let (Some(other), None) = (other, &loaded.settings.nvtx_chain) {
@@ -216,14 +353,6 @@ unsafe fn on_load(envp: *const *mut c_char) {
         // SAFETY: preloaded libraries are constructed one after the other before `main`.
         unsafe { set_variables(&wanted) };
     }
-}
-
-/// Whether LD_PRELOAD names this library, so that this is the time before `main`.
-fn is_preloaded(loaded: &Loaded) -> bool {
-    let own = loaded.path.as_ref().map(|p| file_name(p.to_bytes()).to_vec()).unwrap_or_default();
-    loaded
-        .var(b"LD_PRELOAD")
-        .is_some_and(|list| list.split(|b| matches!(b, b':' | b' ')).any(|entry| file_name(entry) == own))
 }
 
 /// Gives the process a new environment list with these variables.
@@ -295,12 +424,11 @@ pub fn note_seen(
 ///
 /// # Safety
 /// Only for the loader.
-pub unsafe extern "C" fn constructor(_argc: c_int, _argv: *const *mut c_char, envp: *const *mut c_char) {
-    crate::quiet_panics();
+pub unsafe extern "C" fn constructor(_argc: c_int, argv: *const *mut c_char, envp: *const *mut c_char) {
     // SAFETY: errno is the thread's own. Programs may rely on it being zero when `main` begins.
     let saved = unsafe { *libc::__errno_location() };
     // SAFETY: passed on.
-    crate::guard("the constructor", || unsafe { on_load(envp) });
+    crate::guard("the constructor", || unsafe { on_load(argv, envp) });
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = saved };
 }

@@ -18,7 +18,7 @@ use std::rc::Rc;
 
 use trace_format::write::Output;
 
-pub use create::away_from_the_program;
+pub use create::{away_from_the_program, forget};
 pub use error::{CreateError, DescriptorTaken};
 pub use files::TraceFiles;
 

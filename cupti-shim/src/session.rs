@@ -231,6 +231,8 @@ impl Session {
         let names: Vec<&str> =
             denied.iter().map(|d| cupti_sys::kind_name(d.kind).unwrap_or("another kind")).collect();
         let names = names.join(", ");
+        // The end of the program asks for the list too, and whoever reads standard error may not be reading.
+        drop(denied);
         log::line(1, format_args!("records of {names} are not available: {error}; all others are kept"));
     }
 
@@ -371,7 +373,10 @@ impl Session {
 
     /// Whether a driver call made now leaves a record.
     pub fn records_driver_calls(&self) -> bool {
-        self.api_kinds.contains(&CUPTI_ACTIVITY_KIND_DRIVER) && GATE.is_open()
+        let denied = || self.denied.lock().unwrap_or_else(PoisonError::into_inner);
+        self.api_kinds.contains(&CUPTI_ACTIVITY_KIND_DRIVER)
+            && GATE.is_open()
+            && !denied().iter().any(|denied| denied.kind == CUPTI_ACTIVITY_KIND_DRIVER)
     }
 
     /// Wakes the flush thread before its time.

@@ -6,7 +6,9 @@
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+
+use crate::log;
 
 /// The kernel's thread id of the caller; what CUPTI reports after `cuptiSetThreadIdType(1)`.
 pub fn gettid() -> u32 {
@@ -225,6 +227,18 @@ extern "C" fn run(argument: *mut libc::c_void) -> *mut libc::c_void {
 
 /// What the C library takes from a thread's stack before the thread begins: the program's thread-local storage lies
 /// there too, and can be larger than all that we need.
+///
+/// 0: not asked yet.
+static STACK_BYTES: AtomicUsize = AtomicUsize::new(0);
+
+/// Asks for what [`spawn`] must know. To be called where the loader's lock may be waited for: [`spawn`] is called where the
+/// driver holds locks of its own, and a thread that loads a library may be waiting for these.
+pub fn prepare_to_spawn() {
+    if STACK_BYTES.load(Ordering::Relaxed) == 0 {
+        STACK_BYTES.store(minimal_stack_bytes(), Ordering::Relaxed);
+    }
+}
+
 fn minimal_stack_bytes() -> usize {
     // SAFETY: a function of the C library since 2.15, looked up because it is not meant for everybody; on absence a
     // generous guess takes its place.
@@ -254,8 +268,13 @@ pub fn read_file(path: &CStr) -> Option<Vec<u8>> {
         if fd < 0 {
             return None;
         }
+        // A program that closes all descriptors, from another thread, may open one of its own under this number.
+        let ours = log::identity(fd);
         let (mut bytes, mut chunk) = (Vec::new(), [0u8; 4096]);
         loop {
+            if ours.is_none() || log::identity(fd) != ours {
+                return None;
+            }
             let n = libc::read(fd, chunk.as_mut_ptr().cast(), chunk.len());
             match usize::try_from(n) {
                 Ok(0) => break,
@@ -264,7 +283,9 @@ pub fn read_file(path: &CStr) -> Option<Vec<u8>> {
                 Err(_) => break,
             }
         }
-        libc::close(fd);
+        if log::identity(fd) == ours {
+            libc::close(fd);
+        }
         Some(bytes)
     }
 }
@@ -311,7 +332,8 @@ pub fn write_quietly(fd: i32, bytes: &[u8]) {
 /// instruction. Errors: false, the thread could not be started.
 pub fn spawn(name: &'static CStr, stack_bytes: usize, body: impl FnOnce() + Send + 'static) -> bool {
     let start = Box::into_raw(Box::new(Start { name, body: Box::new(body) }));
-    let stack_bytes = stack_bytes + minimal_stack_bytes();
+    prepare_to_spawn();
+    let stack_bytes = stack_bytes + STACK_BYTES.load(Ordering::Relaxed);
     // SAFETY: every object passed is initialised by the call before; the mask of the caller is restored.
     let created = unsafe {
         let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();

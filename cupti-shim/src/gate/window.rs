@@ -29,6 +29,11 @@ impl Window {
         Some((self.after? + 1, before))
     }
 
+    /// Whether these windows leave nothing out: there is one, from the first call on, that never closed.
+    pub(super) fn hold_everything(windows: &[Window]) -> bool {
+        matches!(windows, [w] if w.after == Some(0) && w.end_ns.is_none())
+    }
+
     /// As the trace has it.
     pub(super) fn row(&self) -> CaptureRow {
         CaptureRow {

@@ -108,8 +108,14 @@ fn proc_path(fd: i32) -> Option<CString> {
 
 /// Tells this process's hidden files from those of all others: containers on a shared file system can have equal process
 /// ids and host names.
+static TOKEN: AtomicU64 = AtomicU64::new(0);
+
+/// See [`crate::fork`]: in a namespace of its own a child can have its parent's pid.
+pub fn forget() {
+    TOKEN.store(0, Ordering::Relaxed);
+}
+
 fn token() -> u64 {
-    static TOKEN: AtomicU64 = AtomicU64::new(0);
     let mut fresh = [0u8; 8];
     if TOKEN.load(Ordering::Relaxed) == 0 {
         // SAFETY: writes eight bytes at most. Without them (an old kernel, or one that has just started) the clock serves.

@@ -19,19 +19,16 @@ const MOST_SUFFIXES: u32 = 99;
 /// Errors: it could not be done, and nothing is left of the attempt.
 pub(super) fn keep(files: &[PathBuf], folder: &Path, most_copied_bytes: u64) -> io::Result<PathBuf> {
     let hidden = hidden_path(folder).ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
-    // Left by a process that had our pid and was killed at such a moment.
+    // Left by an earlier try of this process.
     remove(&hidden, files);
     std::fs::create_dir(&hidden)?;
     let made = fill(files, &hidden, most_copied_bytes).and_then(|()| publish(&hidden, folder));
     made.inspect_err(|_| remove(&hidden, files))
 }
 
-/// `FOLDER/.NAME.PID.part`: readers pass over what is hidden.
+/// `FOLDER/.NAME.PID-TOKEN.part`: readers pass over what is hidden, and no other process has this name.
 fn hidden_path(folder: &Path) -> Option<PathBuf> {
-    let mut hidden = OsString::from(".");
-    hidden.push(folder.file_name()?);
-    hidden.push(format!(".{}.part", crate::sys::getpid()));
-    Some(folder.with_file_name(hidden))
+    create::temporary_path(folder).map(|path| PathBuf::from(OsString::from_vec(path.into_bytes())))
 }
 
 fn fill(files: &[PathBuf], folder: &Path, most_copied_bytes: u64) -> io::Result<()> {
@@ -214,6 +211,20 @@ mod tests {
             ["a.2", "run.dump-001-x", "run.dump-001-x-1", "run.dump-002-y", "run.dump-002-y-1"],
             "nothing is left of what failed"
         );
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn what_another_process_of_our_pid_is_making_is_left_alone() {
+        let folder = folder("same-pid");
+        let file = folder.join("a.1");
+        fs::write(&file, "ours").unwrap();
+        // In another container, with the same folder: process ids and names of hosts may be equal there.
+        let theirs = folder.join(format!(".run.dump-001-x.{}.part", std::process::id()));
+        fs::create_dir(&theirs).unwrap();
+        fs::write(theirs.join("a.1"), "theirs").unwrap();
+        assert_eq!(keep(&[file], &folder.join("run.dump-001-x"), 0).unwrap(), folder.join("run.dump-001-x"));
+        assert_eq!(fs::read(theirs.join("a.1")).unwrap(), b"theirs");
         fs::remove_dir_all(folder).unwrap();
     }
 

@@ -32,11 +32,12 @@ pub fn attach() {
     if loaded.settings.disable {
         return;
     }
-    if loaded.inert.is_some() {
-        load::note_seen(loaded, true, None, loaded.inert.clone(), None);
+    if let Some(cause) = loaded.inert() {
+        load::note_seen(loaded, true, None, Some(cause), None);
         return;
     }
     sys::remember_affinity();
+    sys::prepare_to_spawn();
     if !arm() {
         return;
     }

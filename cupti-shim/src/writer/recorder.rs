@@ -40,6 +40,9 @@ pub(super) const FRAME_ROWS: usize = 16_384;
 const BLOCKS_AT_ONCE: usize = 16;
 /// NVTX calls between two looks at anything else.
 const EVENTS_AT_ONCE: usize = nvtx::CAPACITY;
+/// NVTX calls that wait for CUPTI's clock to settle, at most (6 MB). A program that makes more in so short a time has the
+/// times that the clock gives.
+const EARLY_EVENTS: usize = 65_536;
 
 /// Which records and ranges belong into the trace.
 pub(super) trait Keep {
@@ -51,6 +54,8 @@ pub(super) trait Keep {
     fn keeps_range(&self, start_ns: i64, end_ns: Option<i64>) -> bool;
     /// How far the counter of correlation ids has come.
     fn seen(&self, counter: Correlation);
+    /// Records of the program that lay outside all windows, so far.
+    fn outside(&self) -> u64;
 }
 
 impl Keep for gate::Filter {
@@ -65,6 +70,9 @@ impl Keep for gate::Filter {
     }
     fn seen(&self, counter: Correlation) {
         gate::Filter::seen(self, counter);
+    }
+    fn outside(&self) -> u64 {
+        gate::Filter::outside(self)
     }
 }
 
@@ -148,6 +156,8 @@ pub(super) struct Recorder<S: Segments, K> {
     /// With a ring: what asks for dumps of it.
     pub(super) flight: Option<Flight>,
     clock: Option<Triple>,
+    /// NVTX calls whose times cannot be put on the trace's clock yet, because that has not settled.
+    early: Vec<Event>,
     pub(super) dry: Option<(Dry, u32)>,
     pub(super) names_refused: u64,
     excluded_told: u64,
@@ -203,6 +213,7 @@ where
             pace: Pace::new(limits.flush_ns, 0),
             flight: None,
             clock: None,
+            early: Vec::new(),
             dry: None,
             names_refused: 0,
             excluded_told: 0,
@@ -228,7 +239,7 @@ where
         self.trace.at(now_ns);
         self.lift_obstacle(now_ns);
         let blocks = self.take_blocks(BLOCKS_AT_ONCE, now_ns);
-        let events = self.take_events(now_ns);
+        let events = self.take_events(false, now_ns);
         self.take_launches(now_ns);
         while let Some(message) = self.shared.next_message() {
             self.message(message, now_ns);
@@ -257,6 +268,8 @@ where
         for (number, value) in [
             (&progress.written, totals.written()),
             (&progress.excluded, totals.excluded),
+            (&progress.activity, totals.activity),
+            (&progress.outside, self.keep.outside()),
             (&progress.lost, totals.lost),
             (&progress.ranges, totals.ranges_written),
             (&progress.bytes, self.trace.bytes()),
@@ -372,15 +385,26 @@ where
         self.meta.losses.add(cause, detail, records, window);
     }
 
-    fn take_events(&mut self, now_ns: i64) -> usize {
+    /// Takes NVTX calls. `at_once`: whether their times are put on the trace's clock as far as that is known now.
+    fn take_events(&mut self, at_once: bool, now_ns: i64) -> usize {
+        let has_settled = at_once || self.clock.is_none_or(|clock| !clock.provisional);
+        let mut count = 0;
+        if has_settled || self.early.len() >= EARLY_EVENTS {
+            count += self.early.len();
+            std::mem::take(&mut self.early).into_iter().for_each(|event| self.event(event));
+        }
         let mut taken = 0;
         while taken < EVENTS_AT_ONCE
             && let Some(event) = (self.calls.pop)()
         {
-            self.event(event);
+            match has_settled {
+                true => self.event(event),
+                false => self.early.push(event),
+            }
             taken += 1;
         }
-        if taken == 0 {
+        count += taken;
+        if count == 0 {
             return 0;
         }
         // After the last of them, so that each one's names are there.
@@ -453,7 +477,7 @@ where
     /// Takes everything that is queued now, and no more: what comes meanwhile could come for ever.
     pub(super) fn catch_up(&mut self, now_ns: i64) {
         self.take_blocks(self.shared.blocks_waiting(), now_ns);
-        self.take_events(now_ns);
+        self.take_events(true, now_ns);
         self.take_launches(now_ns);
     }
 

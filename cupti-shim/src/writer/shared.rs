@@ -42,6 +42,8 @@ pub struct Dropped {
 pub struct Progress {
     pub(super) written: AtomicU64,
     pub(super) excluded: AtomicU64,
+    pub(super) activity: AtomicU64,
+    pub(super) outside: AtomicU64,
     pub(super) lost: AtomicU64,
     pub(super) ranges: AtomicU64,
     pub(super) bytes: AtomicU64,
@@ -50,8 +52,9 @@ pub struct Progress {
 
 impl Progress {
     const fn new() -> Progress {
-        let [written, excluded, lost, ranges, bytes, devices] = [const { AtomicU64::new(0) }; 6];
-        Progress { written, excluded, lost, ranges, bytes, devices }
+        let [written, excluded, activity, outside] = [const { AtomicU64::new(0) }; 4];
+        let [lost, ranges, bytes, devices] = [const { AtomicU64::new(0) }; 4];
+        Progress { written, excluded, activity, outside, lost, ranges, bytes, devices }
     }
 
     /// Records that are in the trace, or wait to be written.
@@ -59,7 +62,17 @@ impl Progress {
         self.written.load(Ordering::Relaxed)
     }
 
-    /// Records outside the windows.
+    /// Calls and GPU work that are in the trace; what only defines devices, contexts and streams is not counted.
+    pub fn activity(&self) -> u64 {
+        self.activity.load(Ordering::Relaxed)
+    }
+
+    /// Records of the program that lay outside all windows.
+    pub fn outside(&self) -> u64 {
+        self.outside.load(Ordering::Relaxed)
+    }
+
+    /// Records outside the windows, and of kinds that have no table.
     pub fn excluded(&self) -> u64 {
         self.excluded.load(Ordering::Relaxed)
     }

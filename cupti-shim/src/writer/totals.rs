@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 pub(super) struct Totals {
     /// Records that CUPTI had for us, those it says it dropped included.
     pub delivered: u64,
+    /// Rows of calls and GPU work that were written: records that define nothing.
+    pub activity: u64,
     /// Records outside the windows, and of kinds that have no table.
     pub excluded: u64,
     /// Of those, records of kinds that have no table.

@@ -124,6 +124,8 @@ where
         }
         if batch.table == &RANGE {
             self.totals.ranges_written += written as u64;
+        } else if batch.table != &LAUNCH_STACK {
+            self.totals.activity += written as u64;
         }
         let lost = (batch.rows - written) as u64;
         if lost == 0 {

@@ -11,6 +11,9 @@
  *   graph     a graph of 10 nodes, captured before the window; 5 launches before, 3 inside, 5 after
  *   long      one window with one kernel that runs 3 s, Stop at once; STEPS null kernels after it
  *   apart     STEPS windows of one kernel, with 60 ms of silence after each
+ *   beside    Start and Stop with nothing between them after STEPS/2 steps, all launches outside
+ *   silent    STEPS windows of one kernel that has ended, each silent for 3 ms more than the one before, from 20 to 110 ms;
+ *             60 ms between them
  *   exit      Stop, then exit at once, the kernel still running */
 #include "mini.h"
 static int total;
@@ -29,9 +32,11 @@ int main(int c, char **v) {
   else if (!strcmp(how, "missing")) { for (int i = 0; i < steps; i++) { if (i == from) OK(cudaProfilerStart()); step(); } in = 7 * (steps - from); }
   else if (!strcmp(how, "stop")) { for (int i = 0; i < steps; i++) { step(); if (i == to - 1) OK(cudaProfilerStop()); } in = 0; windows = 0; }
   else if (!strcmp(how, "never")) { for (int i = 0; i < steps; i++) step(); in = 0; windows = 0; }
-  else if (!strcmp(how, "repeat")) { for (int i = 0; i < steps; i++) { OK(cudaProfilerStart()); for (int k = 0; k < 7; k++) OK(launch_null(0)); OK(cudaProfilerStop()); for (int k = 0; k < 7; k++) OK(launch_null(0)); total += 14; } in = 7 * steps; windows = steps; }
+  else if (!strcmp(how, "repeat")) { for (int i = 0; i < steps; i++) { OK(cudaProfilerStart()); int d; OK(cudaGetDevice(&d)); for (int k = 0; k < 7; k++) OK(launch_null(0)); OK(cudaProfilerStop()); for (int k = 0; k < 7; k++) OK(launch_null(0)); total += 14; } in = 7 * steps; windows = steps; }
   else if (!strcmp(how, "long")) { OK(cudaProfilerStart()); OK(launch_spin(3000000000ll, 0)); OK(cudaProfilerStop()); for (int k = 0; k < steps; k++) OK(launch_null(0)); total = steps + 1; in = 1; }
   else if (!strcmp(how, "apart")) { for (int i = 0; i < steps; i++) { OK(cudaProfilerStart()); OK(launch_null(0)); OK(cudaProfilerStop()); usleep(60000); } total = in = windows = steps; }
+  else if (!strcmp(how, "beside")) { for (int i = 0; i < steps; i++) { if (i == steps / 2) { OK(cudaProfilerStart()); OK(cudaProfilerStop()); } step(); } in = 0; }
+  else if (!strcmp(how, "silent")) { for (int i = 0; i < steps; i++) { OK(cudaProfilerStart()); OK(launch_null(0)); OK(cudaDeviceSynchronize()); sleep_ms(20 + i % 30 * 3); OK(cudaProfilerStop()); sleep_ms(60); } total = in = windows = steps; }
   else if (!strcmp(how, "nested")) { for (int i = 0; i < steps; i++) { if (i == from) OK(cudaProfilerStart()); if (i == from + 1) OK(cudaProfilerStart()); step(); if (i == to - 1) OK(cudaProfilerStop()); if (i == to) OK(cudaProfilerStop()); } }
   else if (!strcmp(how, "thread")) for (int i = 0; i < steps; i++) { if (i == from) elsewhere(start); step(); if (i == to - 1) elsewhere(stop); }
   else if (!strcmp(how, "cross")) for (int i = 0; i < steps; i++) { if (i == from) OK(cudaProfilerStart()); step(); if (i == to - 1) elsewhere(stop); }

@@ -187,8 +187,6 @@ pub struct Tool {
     pub synchronized: unsafe extern "C" fn(u32, *const Resource),
     /// Bit 0: nodes of graphs are not recorded, only whole launches. Bit 1: kernels are recorded.
     pub recording: unsafe extern "C" fn() -> u32,
-    /// An error that sticks: the state callback.
-    pub state: unsafe extern "C" fn(u32, i32, *const c_char),
     /// The driver is gone: exit handlers ran past it.
     pub deinitialized: unsafe extern "C" fn(),
 }

@@ -121,6 +121,9 @@ impl Keep for NotMultiples {
         true
     }
     fn seen(&self, _: Correlation) {}
+    fn outside(&self) -> u64 {
+        0
+    }
 }
 
 pub const NO_CALLS: Calls = Calls { pop: || None, take_lost: || None };

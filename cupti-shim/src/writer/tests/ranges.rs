@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use trace_format::tables::{NoteRow, RangeRow, ThreadRow};
 
-use super::super::recorder::{Calls, Recorder};
+use super::super::recorder::{Calls, Recorder, Turn};
 use super::harness::*;
 use crate::clock::Triple;
 use crate::messages::Message;
@@ -50,7 +50,7 @@ fn hearing(disk: &Disk) -> (&'static crate::writer::Shared, TestRecorder) {
     let trace = whole(disk, Default::default());
     let mut recorder = Recorder::new(shared, trace, limits(), Strides::newest(), NotMultiples(0), CALLS, call_name);
     let unix_ns = crate::sys::realtime_ns();
-    let triple = Triple { trace_ns: unix_ns + AHEAD_NS, unix_ns, monotonic_ns: 0, provisional: true };
+    let triple = Triple { trace_ns: unix_ns + AHEAD_NS, unix_ns, monotonic_ns: 0, provisional: false };
     recorder.begin(serde_json::Value::Null, Some(triple), 1);
     (shared, recorder)
 }
@@ -90,6 +90,34 @@ fn ranges_are_in_the_file_on_the_clock_of_the_trace() {
     assert_eq!((threads[0].tid, strings[&threads[0].name_id].as_str()), (11, "worker"));
     assert_eq!(read.totals()["ranges"]["written"], 3);
     assert_eq!(read.rows::<trace_format::tables::ClockRow>().len(), 1);
+}
+
+#[test]
+fn ranges_that_came_before_the_clock_settled_are_on_the_clock_that_it_settled_to() {
+    for settles in [true, false] {
+        let disk = Disk::default();
+        let (shared, mut recorder) = hearing(&disk);
+        let now = crate::sys::realtime_ns();
+        let clock = |ahead_ns, provisional| {
+            Message::Clock(Triple { trace_ns: now + ahead_ns, unix_ns: now, monotonic_ns: 0, provisional })
+        };
+        let [step, moment] = ["step", "moment"].map(|n| shared.names.intern(n.as_bytes()));
+        shared.send(clock(9 * AHEAD_NS, true));
+        assert_ne!(recorder.turn(2), Turn::Closed);
+        queue([event(PUSH, now, Event::nested(0, 1), step), event(MARK, now + 5, 0, moment)]);
+        assert_ne!(recorder.turn(3), Turn::Closed);
+        queue([event(POP, now + 10, Event::nested(0, 1), 0)]);
+        if settles {
+            shared.send(clock(AHEAD_NS, false));
+        }
+        assert_ne!(recorder.turn(4), Turn::Closed);
+        close(shared, &mut recorder, 5);
+        let ahead_ns = if settles { AHEAD_NS } else { 9 * AHEAD_NS };
+        let rows = Read::disk(&disk).rows::<RangeRow>();
+        let seen: Vec<_> =
+            rows.iter().map(|r| (r.start_ns - now - ahead_ns, r.end_ns.map(|e| e - now - ahead_ns))).collect();
+        assert_eq!(seen, [(5, None), (0, Some(10))], "settles: {settles}");
+    }
 }
 
 #[test]

@@ -10,9 +10,10 @@ use trace_format::tables;
 use trace_format::write::WriteOptions;
 
 use super::super::Shared;
-use super::super::recorder::Turn;
+use super::super::recorder::{Keep, Recorder, Turn};
 use super::harness::*;
 use crate::decode::names::intern_block;
+use crate::gate::Filter;
 use crate::names::Names;
 
 const BLOCK: usize = 512 << 10;
@@ -182,6 +183,65 @@ fn shared_of(blocks: usize) -> &'static Shared {
     shared
 }
 
+/// What the callback and the writer take for all of these blocks, ns.
+fn one_round<K: Keep>(
+    blocks: &[Records],
+    shared: &'static Shared,
+    recorder: &mut Recorder<Disks, K>,
+) -> (f64, f64) {
+    let taken: Vec<(*mut u8, usize)> = blocks
+        .iter()
+        .map(|block| {
+            let (ptr, _) = shared.request();
+            assert!(!ptr.is_null());
+            // SAFETY: the block is ours and large enough.
+            unsafe { std::ptr::copy_nonoverlapping(block.bytes.as_ptr(), ptr, block.bytes.len()) };
+            (ptr, block.bytes.len())
+        })
+        .collect();
+    let (mut callback, mut writer) = (0.0, 0.0);
+    timed(&mut callback, || {
+        for (ptr, bytes) in taken {
+            // SAFETY: as CUPTI does.
+            unsafe { shared.complete(ptr, bytes, blocks[0].strides()) };
+        }
+    });
+    timed(&mut writer, || while recorder.turn(2) == Turn::Busy {});
+    (callback, writer)
+}
+
+/// One window around everything, and so many after each other, in turn: what the writer takes, and the ratio.
+fn windows(many: u64, rounds: usize) {
+    let (_source, blocks) = blocks_of("mixed");
+    let records: u64 = blocks.iter().map(|b| b.count).sum();
+    let ids = records * 3 / 4;
+    let recorder = |filter| {
+        let (shared, trace) = (shared_of(BLOCKS), whole(&nowhere(), WriteOptions::default()));
+        let strides = blocks[0].strides().clone();
+        let mut recorder = Recorder::new(shared, trace, limits(), strides, filter, NO_CALLS, Box::new(|_, _| None));
+        recorder.begin(serde_json::Value::Null, None, 1);
+        (shared, recorder)
+    };
+    let length = ids / many;
+    let mut ways = [
+        recorder(Filter::of_calls(std::iter::once((1, u64::MAX)))),
+        recorder(Filter::of_calls((0..many).map(|i| (1_000 + i * length, 1_000 + (i + 1) * length)))),
+    ];
+    let mut best = [f64::MAX; 2];
+    for _ in 0..rounds {
+        for ((shared, recorder), best) in ways.iter_mut().zip(&mut best) {
+            *best = best.min(one_round(&blocks, shared, recorder).1);
+        }
+    }
+    let kept = ways.each_ref().map(|(_, recorder)| recorder.totals.written());
+    let [one, all] = best.map(|ns| ns / records as f64);
+    println!(
+        "1 window {one:.1} ns/record, {many} windows {all:.1} ns/record: ratio {:.3} ({:.1} % of the records kept)",
+        all / one,
+        kept[1] as f64 / kept[0] as f64 * 100.0
+    );
+}
+
 /// Through pool, queue, recorder.
 fn whole_way(what: &str, rounds: usize) {
     let (_source, blocks) = blocks_of(what);
@@ -190,24 +250,7 @@ fn whole_way(what: &str, rounds: usize) {
     let mut recorder = begun(shared, &nowhere(), WriteOptions::default(), NotMultiples(0));
     let (mut callback, mut writer) = (f64::MAX, f64::MAX);
     for _ in 0..rounds {
-        let taken: Vec<(*mut u8, usize)> = blocks
-            .iter()
-            .map(|block| {
-                let (ptr, _) = shared.request();
-                assert!(!ptr.is_null());
-                // SAFETY: the block is ours and large enough.
-                unsafe { std::ptr::copy_nonoverlapping(block.bytes.as_ptr(), ptr, block.bytes.len()) };
-                (ptr, block.bytes.len())
-            })
-            .collect();
-        let (mut a, mut b) = (0.0, 0.0);
-        timed(&mut a, || {
-            for (ptr, bytes) in taken {
-                // SAFETY: as CUPTI does.
-                unsafe { shared.complete(ptr, bytes, blocks[0].strides()) };
-            }
-        });
-        timed(&mut b, || while recorder.turn(2) == Turn::Busy {});
+        let (a, b) = one_round(&blocks, shared, &mut recorder);
         (callback, writer) = (callback.min(a), writer.min(b));
     }
     let (callback, writer) = (callback / records as f64, writer / records as f64);
@@ -264,6 +307,15 @@ fn collector_speed() {
     let rounds: usize = std::env::var("ROUNDS").ok().and_then(|r| r.parse().ok()).unwrap_or(60);
     for what in ["kernel", "api", "memcpy", "mixed"] {
         whole_way(what, rounds);
+    }
+}
+
+#[test]
+#[ignore = "a measurement: benches/collector/run windows"]
+fn collector_speed_with_windows() {
+    let rounds: usize = std::env::var("ROUNDS").ok().and_then(|r| r.parse().ok()).unwrap_or(60);
+    for many in [1_000, 4_000] {
+        windows(many, rounds);
     }
 }
 

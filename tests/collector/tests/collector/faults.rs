@@ -211,6 +211,44 @@ fn other_calls_of_our_threads_that_never_come_back_cost_no_more_either() {
 }
 
 #[test]
+fn where_cupti_has_handed_over_all_there_is_its_hanging_is_no_loss() {
+    let sim = Sim::new("12.8");
+    let run = || sim.player("flight").args(["launch=20", "sleep=400"]);
+    let bare = run().run();
+    // Long after everything was flushed.
+    let run = run().stall("cuptiActivityGetNumDroppedRecords:forever@6+").env("GPUPROF_FLUSH_MS", "50");
+    let ended = stalled(run, &bare, "nothing outstanding");
+    assert!(ended.log.contains("stall"), "{}", ended.log);
+    let trace = one(&ended);
+    assert_eq!((trace.kernels().len(), trace.losses(), said(&ended).len()), (20, vec![], 0), "{}", ended.stderr);
+}
+
+#[test]
+fn windows_that_end_while_cupti_is_flushed_do_not_look_like_another_tool() {
+    // The program is silent inside each window for long enough that it is asked whether CUPTI still knows us, and ends it
+    // at another moment each time: also while the flush takes its time that comes before the question.
+    in_parallel(["11.8", "12.8", "13.0"], 3, |version| {
+        let sim = Sim::new(version);
+        let run = sim.player("gate").args(["silent", "30"]).env("GPUPROF_CAPTURE", "profiler-api");
+        let run = run.env("GPUPROF_FLUSH_MS", "10").stall("cuptiActivityFlushAll:25").inject();
+        let ended = run.run();
+        let trace = one(&ended);
+        assert_eq!((said(&ended).len(), trace.losses()), (0, vec![]), "CUPTI {version}: {}", ended.stderr);
+        assert_eq!(trace.kernels().len() as u64, ended.number("in_windows"), "CUPTI {version}: {}", ended.stderr);
+    });
+}
+
+#[test]
+fn a_program_that_is_silent_where_calls_cannot_be_recorded_is_not_taken_for_another_tool() {
+    let sim = Sim::new("12.8");
+    let run = sim.player("flight").args(["launch=5", "sleep=500", "launch=5"]).env("GPUPROF_FLUSH_MS", "10");
+    let ended = run.fail("cuptiActivityEnable#4:28").inject().run();
+    let [line] = &said(&ended)[..] else { panic!("{}", ended.stderr) };
+    assert!(line.contains("records of DRIVER are not available"), "{line}");
+    assert_eq!(one(&ended).kernels().len(), 10, "{}", ended.stderr);
+}
+
+#[test]
 fn kinds_that_never_go_off_keep_no_call_of_the_program_waiting() {
     let sim = Sim::new("13.0");
     let run = || sim.player("gate").args(["apart", "6"]).env("GPUPROF_CAPTURE", "profiler-api");

@@ -1,7 +1,7 @@
 //! `--capture`: exactly what belongs into a window is recorded, whoever opens and closes it, and however.
 
 use crate::common::sim::{Attach, Ended, Sim, VERSIONS};
-use crate::common::{Trace, laws, one};
+use crate::common::{Trace, in_parallel, laws, one, said};
 use trace_format::tables::{ApiRow, CaptureRow};
 
 fn gated(sim: &Sim, how: &[&str], capture: &str) -> Ended {
@@ -176,4 +176,113 @@ fn a_kernel_that_runs_on_for_seconds_after_its_window_is_kept() {
         assert_eq!(trace.losses(), [], "CUPTI {version}");
         laws(&ended);
     }
+}
+
+#[test]
+fn a_window_in_which_nothing_was_launched_is_told_with_what_lay_outside() {
+    let sim = Sim::new("13.0");
+    let run = |prepare: &str| {
+        let run = sim.player("gate").arg("beside").env("GPUPROF_CAPTURE", "profiler-api").inject();
+        run.env("GPUPROF_PREPARE", prepare).run()
+    };
+    // With the kinds on all the time CUPTI hands over what lies outside, and the writer leaves it out.
+    let ended = run("on");
+    let trace = one(&ended);
+    assert_eq!((trace.kernels().len(), windows(&trace).len()), (0, 1));
+    assert_eq!(trace.process()["cause"], "all_excluded", "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("lay outside the capture windows: 1 window opened, and 140 records outside"),
+        "{}",
+        ended.stderr
+    );
+    assert_eq!(trace.process()["cause_detail"], "1 window opened, and 140 records outside");
+    // With the kinds off outside nobody knows how many there were.
+    let ended = run("off");
+    let trace = one(&ended);
+    assert_eq!(trace.process()["cause"], "all_excluded", "{}", ended.stderr);
+    // And a window that has something in it is told nothing of.
+    let ended = sim.player("gate").args(["repeat", "3"]).env("GPUPROF_CAPTURE", "profiler-api").inject().run();
+    assert!(!ended.stderr.contains("outside") && one(&ended).process()["cause"].is_null(), "{}", ended.stderr);
+}
+
+#[test]
+fn a_range_with_no_work_in_it_is_told_though_the_trace_is_not_empty() {
+    let sim = Sim::new("13.0");
+    let run = sim.player("flight").args(["launch=5", "other=0", "launch=5"]).env("GPUPROF_CAPTURE", "nvtx:nothing");
+    let ended = run.inject().run();
+    assert_eq!(one(&ended).process()["cause"], "gate_never_opened");
+    let run = sim.player("flight").args(["launch=5", "names=1", "sleep=60", "launch=5"]);
+    let ended = run.env("GPUPROF_CAPTURE", "nvtx:request number 0 of many").inject().run();
+    let trace = one(&ended);
+    assert!(trace.kernels().is_empty() && trace.process()["cause"].is_null());
+    assert!(
+        ended.stderr.contains("only ranges were recorded: all that was collected lay outside"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn ranges_before_cupti_s_clock_settles_lie_around_their_kernels() {
+    let sim = Sim::new("13.0");
+    for settles_ms in ["0", "30"] {
+        let run = sim.player("flight").args(["steps=20,4", "sleep=400", "steps=2,2"]).inject();
+        let run = run.env("SIM_CLOCK_PROVISIONAL_NS", "5000000000").env("SIM_CLOCK_SETTLES_MS", settles_ms);
+        let ended = run.run();
+        let trace = one(&ended);
+        let (kernels, ranges) = (trace.kernels(), trace.rows::<trace_format::tables::RangeRow>());
+        let ranges: Vec<_> = ranges.into_iter().filter(|range| range.end_ns.is_some()).collect();
+        assert_eq!((kernels.len(), ranges.len()), (220, 22), "{}", ended.stderr);
+        for range in ranges {
+            let inside = kernels.iter().filter(|k| k.start_ns >= range.start_ns && Some(k.start_ns) < range.end_ns);
+            assert_eq!(inside.count(), 10, "settles after {settles_ms} ms: {range:?}");
+        }
+    }
+}
+
+#[test]
+fn calls_that_only_ask_are_left_out_of_every_window() {
+    // Switching a kind forgets what was chosen for single calls, so the choice is made again for each window.
+    let sim = Sim::new("13.0");
+    for (mute, expected) in [("on", 0), ("off", 4)] {
+        let run = sim.player("gate").args(["repeat", "4"]).env("GPUPROF_CAPTURE", "profiler-api");
+        let ended = run.env("GPUPROF_MUTE", mute).inject().run();
+        let trace = one(&ended);
+        let calls: Vec<ApiRow> = trace.rows();
+        let asked = calls.iter().filter(|call| trace.text(call.name_id).starts_with("cudaGetDevice")).count();
+        assert_eq!((asked, trace.kernels().len()), (expected, 28), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn what_versions_do_differently_changes_nothing_of_what_a_window_holds() {
+    let ways = [
+        // Work that still runs when its kind goes off is recorded (seen of 13.0), or not.
+        ("SIM_DISABLE", "keep"),
+        // Buffers come from CUPTI's own thread after the flush has returned (seen of 13.0).
+        ("SIM_HANDOVER_MS", "3"),
+        ("SIM_HANDOVER_MS", "40"),
+        // Records are finished later than what they tell of.
+        ("SIM_LATE_NS", "30000000"),
+        // Driver calls inside a runtime call have numbers of their own.
+        ("SIM_CORRELATION", "own"),
+    ];
+    let all = ways.iter().flat_map(|way| ["11.8", "12.8", "13.0"].map(|version| (way, version)));
+    in_parallel(all, 3, |((name, value), version)| {
+        let sim = Sim::new(version);
+        for how in ["step", "exit", "repeat", "graph", "threads"] {
+            let run = sim.player("gate").arg(how).env("GPUPROF_CAPTURE", "profiler-api").env(name, value);
+            let ended = run.inject().run();
+            let what = format!("{how} with {name}={value}, CUPTI {version}: {}", ended.stderr);
+            assert_eq!(ended.code(), Some(0), "{what}");
+            let trace = one(&ended);
+            let (kernels, inside) = (trace.kernels().len() as u64, ended.number("in_windows"));
+            assert!(
+                if how == "threads" { kernels >= inside } else { kernels == inside },
+                "{kernels} kernels, {what}"
+            );
+            assert!(trace.kernels().iter().all(|k| k.duration_ns.is_some()), "{what}");
+            assert_eq!((trace.losses(), said(&ended).len()), (vec![], 0), "{what}");
+        }
+    });
 }

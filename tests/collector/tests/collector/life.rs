@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::common::sim::{Attach, Ended, Run, Sim};
+use crate::common::sim::{Attach, Ended, Run, Sim, player};
 use crate::common::{Trace, compiled, in_parallel, laws, one, said, same_end};
 
 const BOTH: [Attach; 2] = [Attach::Preload, Attach::Injection];
@@ -37,6 +37,23 @@ fn where_exit_handlers_run_everything_is_recorded() {
             let trace = one(&ended);
             assert_eq!(trace.kernels().len(), 1000, "{what}\n{}", ended.stderr);
             assert!(trace.kernels().iter().all(|k| k.duration_ns.is_some()), "{what}");
+            assert_eq!((trace.losses(), said(&ended).len()), (vec![], 0), "{what}: {}", ended.stderr);
+        }
+    });
+}
+
+#[test]
+fn buffers_that_come_after_the_last_flush_has_returned_are_in_the_trace() {
+    let all = ["11.8", "13.0"].into_iter().flat_map(|v| ["1", "15", "60"].map(|ms| (v, ms)));
+    in_parallel(all, 4, |(version, ms)| {
+        let sim = Sim::new(version);
+        for how in ["return", "sync", "thread_exit"] {
+            let run = || sim.player("leave").args([how, "1000"]).env("SIM_HANDOVER_MS", ms);
+            let (bare, ended) = with_and_without(run, &Attach::Injection);
+            let what = format!("{how}, CUPTI {version}, {ms} ms");
+            same_end(&bare, &ended, &what);
+            let trace = one(&ended);
+            assert_eq!(trace.kernels().len(), 1000, "{what}\n{}", ended.stderr);
             assert_eq!((trace.losses(), said(&ended).len()), (vec![], 0), "{what}: {}", ended.stderr);
         }
     });
@@ -314,4 +331,33 @@ fn python_may_fork_raise_and_leave_as_it_likes() {
         let is_right = if matches!(how, "threads" | "daemon") { found >= expected } else { found == expected };
         assert!(is_right, "{what}: {found} kernels, {expected} in the window");
     });
+}
+
+#[test]
+fn a_context_may_be_made_while_another_thread_loads_a_library() {
+    // The driver makes contexts under locks of its own: what waits for the loader's lock there can wait for ever.
+    let sim = Sim::new("13.0");
+    for attach in &BOTH {
+        let ended = sim.player("loading").arg(player("libloads")).attach(attach.clone()).run();
+        assert_eq!((ended.code(), ended.number("waited")), (Some(0), 0), "{attach:?}: {}", ended.stderr);
+        assert_eq!(one(&ended).kernels().len(), 100, "{attach:?}");
+    }
+}
+
+#[test]
+fn forked_children_are_chosen_for_themselves() {
+    let sim = Sim::new("12.8");
+    let forks = player("forks");
+    for attach in &BOTH {
+        // The program itself was started by this process, its child was not.
+        let children = format!("children-of:{}", std::process::id());
+        let run = sim.program(&forks).arg("both").env("GPUPROF_PROCESSES", children).attach(attach.clone());
+        let ended = run.run();
+        assert_eq!(one(&ended).kernels().len(), 200, "{attach:?}: {}", ended.stderr);
+        // And the other way round: the shell becomes the program, whose child alone is wanted.
+        let script = "GPUPROF_PROCESSES=children-of:$$ exec \"$0\" both";
+        let run = sim.program("/bin/sh").args(["-c", script]).arg(&forks).attach(attach.clone());
+        let ended = run.run();
+        assert_eq!(one(&ended).kernels().len(), 100, "{attach:?}: {}", ended.stderr);
+    }
 }

@@ -95,13 +95,11 @@ pub fn run(
 }
 
 /// What is to happen at a launch of that number: `SIM_TAKEOVER=PATH@N`, or at the first launch
-/// after so many milliseconds `PATH@500ms`, loads a library and calls its `intrude()`,
-/// `SIM_STATE_ERROR=N` reports an error of the device.
+/// after so many milliseconds `PATH@500ms`, loads a library and calls its `intrude()`.
 fn after(serial: u64) {
     struct Plan {
         takeover: Option<(std::ffi::CString, u64)>,
         takeover_ns: u64,
-        state: u64,
     }
     static PLAN: OnceLock<Plan> = OnceLock::new();
     let plan = PLAN.get_or_init(|| {
@@ -114,11 +112,8 @@ fn after(serial: u64) {
         let after = settings::text(c"SIM_TAKEOVER").unwrap_or_default();
         let ms = after.rsplit_once('@').and_then(|(_, at)| at.strip_suffix("ms")?.parse::<u64>().ok());
         let takeover_ns = ms.map_or(u64::MAX, |ms| clock::now() + ms * 1_000_000);
-        Plan { takeover, state: settings::number(c"SIM_STATE_ERROR", 0), takeover_ns }
+        Plan { takeover, takeover_ns }
     });
-    if serial == plan.state {
-        tool::state(2, results::ILLEGAL_ADDRESS, c"simulated error of the device".as_ptr());
-    }
     let Some((path, at)) = &plan.takeover else { return };
     static TAKEN: AtomicU64 = AtomicU64::new(0);
     let due = if *at > 0 { *at == serial } else { clock::now() >= plan.takeover_ns };

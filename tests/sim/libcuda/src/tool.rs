@@ -1,7 +1,6 @@
 //! Who listens: the libcupti copies that attached, and the one subscriber slot of the process.
 
 use crate::abi::{ApiCall, Resource, Tool, Work};
-use std::ffi::c_char;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 static TOOLS: [AtomicPtr<Tool>; 4] = [const { AtomicPtr::new(std::ptr::null_mut()) }; 4];
@@ -52,11 +51,6 @@ pub fn resource(resource: &Resource) {
 pub fn synchronized(what: u32, resource: &Resource) {
     // SAFETY: the tool copies what it needs.
     each(|tool| unsafe { (tool.synchronized)(what, resource) });
-}
-
-pub fn state(cbid: u32, result: i32, message: *const c_char) {
-    // SAFETY: the message is NUL-terminated and lives during the call.
-    each(|tool| unsafe { (tool.state)(cbid, result, message) });
 }
 
 pub fn deinitialized() {

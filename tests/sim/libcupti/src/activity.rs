@@ -33,9 +33,6 @@ fn enable(kind: u32, dump: bool) -> i32 {
     }
     driver::own_process();
     settings::log(&format!("enable {kind}"));
-    if faults::wishes().dead_on_reenable && records::was_on(kind) {
-        return 0;
-    }
     records::switch(kind, true);
     if dump {
         dump_existing(kind);

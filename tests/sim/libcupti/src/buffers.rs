@@ -15,7 +15,7 @@ use std::collections::{HashSet, VecDeque};
 use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub type Request = unsafe extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
 pub type Complete = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
@@ -104,6 +104,20 @@ thread_local!(static SLOT: Cell<Option<&'static Slot>> = const { Cell::new(None)
 /// Full buffers, oldest first.
 static FULL: Mutex<VecDeque<Buffer>> = Mutex::new(VecDeque::new());
 static NEWS: Condvar = Condvar::new();
+/// What a flush has sealed and the worker hands over later, oldest first.
+static SEALED: Mutex<VecDeque<Sealed>> = Mutex::new(VecDeque::new());
+
+struct Sealed {
+    buffer: Buffer,
+    forced: bool,
+    due: Instant,
+}
+
+/// The oldest sealed buffer, if it is time to hand it over.
+fn take_sealed() -> Option<Sealed> {
+    let mut sealed = SEALED.lock().ok()?;
+    sealed.pop_front_if(|sealed| sealed.due <= Instant::now())
+}
 /// Held while finished buffers are given back: a flush returns only when all of them are.
 static DELIVERY: Mutex<()> = Mutex::new(());
 /// Buffers that CUPTI holds.
@@ -397,30 +411,12 @@ pub fn flush(forced: bool) -> i32 {
         return 7;
     }
     if FLUSHING.swap(true, Ordering::AcqRel) {
-        return concurrent_flush(forced);
+        settings::violation("two threads called cuptiActivityFlushAll at once");
+        return 7;
     }
     let result = flush_alone(forced);
     FLUSHING.store(false, Ordering::Release);
     result
-}
-
-/// `SIM_FLUSH=deadlock`: as reality; `wait`: one after the other; else fatal.
-fn concurrent_flush(forced: bool) -> i32 {
-    match settings::text(c"SIM_FLUSH").as_deref() {
-        Some("deadlock") => loop {
-            std::thread::sleep(Duration::from_secs(3600));
-        },
-        Some("wait") => {
-            while FLUSHING.load(Ordering::Acquire) {
-                std::thread::sleep(Duration::from_micros(100));
-            }
-            flush(forced)
-        }
-        _ => {
-            settings::violation("two threads called cuptiActivityFlushAll at once");
-            7
-        }
-    }
 }
 
 fn flush_alone(forced: bool) -> i32 {
@@ -443,8 +439,15 @@ fn flush_alone(forced: bool) -> i32 {
     }
     let start = driver::now();
     let any = ready.iter().any(|buffer| buffer.records > 1);
-    for buffer in ready {
-        deliver(buffer, forced);
+    match wishes().handover {
+        None => ready.into_iter().for_each(|buffer| deliver(buffer, forced)),
+        Some(late) => {
+            let due = Instant::now() + late;
+            if let Ok(mut sealed) = SEALED.lock() {
+                sealed.extend(ready.into_iter().map(|buffer| Sealed { buffer, forced, due }));
+            }
+            NEWS.notify_all();
+        }
     }
     drop(delivery);
     if any {
@@ -507,28 +510,48 @@ fn start_worker() {
         let (mut all, mut old): (libc::sigset_t, libc::sigset_t) = (std::mem::zeroed(), std::mem::zeroed());
         libc::sigfillset(&mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut old);
-        let builder = std::thread::Builder::new().name("cupti-worker".to_owned()).stack_size(256 << 10);
-        let _ = builder.spawn(worker);
+        // Not by the standard library, which waits for the loader's lock: this is called while a context is made.
+        let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
+        let mut thread: libc::pthread_t = std::mem::zeroed();
+        libc::pthread_attr_init(&mut attributes);
+        libc::pthread_attr_setstacksize(&mut attributes, 256 << 10);
+        libc::pthread_attr_setdetachstate(&mut attributes, libc::PTHREAD_CREATE_DETACHED);
+        libc::pthread_create(&mut thread, &attributes, run_worker, std::ptr::null_mut());
+        libc::pthread_attr_destroy(&mut attributes);
         libc::pthread_sigmask(libc::SIG_SETMASK, &old, std::ptr::null_mut());
     }
+}
+
+extern "C" fn run_worker(_: *mut c_void) -> *mut c_void {
+    // SAFETY: a terminated name.
+    unsafe { libc::prctl(libc::PR_SET_NAME, c"cupti-worker".as_ptr()) };
+    worker();
+    std::ptr::null_mut()
 }
 
 /// CUPTI's own thread: gives back full buffers when their records are finished.
 fn worker() {
     loop {
         let delivery = DELIVERY.lock();
-        if driver::gone() {
+        let mut idle = true;
+        // What was sealed while there was a driver comes, though that may be gone by now.
+        while let Some(sealed) = take_sealed() {
+            deliver(sealed.buffer, sealed.forced);
+            idle = false;
+        }
+        let awaits = SEALED.lock().is_ok_and(|sealed| !sealed.is_empty());
+        if driver::gone() && !awaits {
             return;
         }
-        let ready = take_full(false, driver::now());
-        let idle = ready.is_empty();
+        let ready = if driver::gone() { Vec::new() } else { take_full(false, driver::now()) };
+        idle &= ready.is_empty();
         for buffer in ready {
             deliver(buffer, false);
         }
         drop(delivery);
         if idle {
             let Ok(full) = FULL.lock() else { return };
-            let timeout = if full.is_empty() { 50 } else { 2 };
+            let timeout = if full.is_empty() && !awaits { 50 } else { 1 };
             let _ = NEWS.wait_timeout(full, Duration::from_millis(timeout));
         }
     }

@@ -40,13 +40,6 @@ struct SynchronizeData {
     stream: *mut c_void,
 }
 
-/// `CUpti_StateData`.
-#[repr(C)]
-struct StateData {
-    result: i32,
-    message: *const c_char,
-}
-
 static CALLBACK: AtomicUsize = AtomicUsize::new(0);
 static USER_DATA: AtomicUsize = AtomicUsize::new(0);
 static SUBSCRIBER: AtomicUsize = AtomicUsize::new(0);
@@ -178,13 +171,6 @@ pub unsafe extern "C" fn synchronized(what: u32, resource: *const Resource) {
         let resource = &*resource;
         let data = SynchronizeData { context: resource.context, stream: resource.stream };
         tell(4, what, (&raw const data).cast(), RESOURCE);
-    }
-}
-
-pub unsafe extern "C" fn state(cbid: u32, result: i32, message: *const c_char) {
-    if since(1202) && enabled(6, cbid) {
-        let data = StateData { result, message };
-        tell(6, cbid, (&raw const data).cast(), RESOURCE);
     }
 }
 

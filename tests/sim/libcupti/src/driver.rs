@@ -29,7 +29,6 @@ pub static TOOL: Tool = Tool {
     resource: callbacks::resource,
     synchronized: callbacks::synchronized,
     recording: records::recording,
-    state: callbacks::state,
     deinitialized,
 };
 

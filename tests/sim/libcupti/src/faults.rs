@@ -138,8 +138,9 @@ pub struct Wishes {
     pub overhead: u64,
     /// `SIM_DISABLE=keep`: records of running work outlive the disabling of their kind.
     pub keep_on_disable: bool,
-    /// `SIM_REENABLE=dead`: a kind that was switched off stays silent when it is switched on again.
-    pub dead_on_reenable: bool,
+    /// For how long what a flush has sealed waits for CUPTI's own thread, which hands it over after the flush has returned
+    /// (`SIM_HANDOVER_MS`); none: the flush hands it over itself.
+    pub handover: Option<std::time::Duration>,
     /// How long after its end a work's record is finished (`SIM_LATE_NS`).
     pub late_ns: u64,
 }
@@ -156,7 +157,8 @@ pub fn wishes() -> &'static Wishes {
         unknown_enums: settings::number(c"SIM_UNKNOWN_ENUMS", 0) != 0,
         overhead: settings::number(c"SIM_OVERHEAD", 1000),
         keep_on_disable: settings::text(c"SIM_DISABLE").as_deref() == Some("keep"),
-        dead_on_reenable: settings::text(c"SIM_REENABLE").as_deref() == Some("dead"),
+        handover: settings::text(c"SIM_HANDOVER_MS")
+            .and_then(|ms| ms.parse().ok().map(std::time::Duration::from_millis)),
         late_ns: settings::number(c"SIM_LATE_NS", 0),
     })
 }

@@ -5,6 +5,7 @@ use crate::version::version;
 use crate::{callbacks, driver, tables};
 use std::ffi::{c_char, c_void};
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 pub fn realtime_ns() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -13,11 +14,17 @@ pub fn realtime_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// `SIM_CLOCK_PROVISIONAL_NS`: how far the clock is off before the first context, as CUPTI 13's is.
+/// `SIM_CLOCK_PROVISIONAL_NS`: how far the clock is off before the first context, and for `SIM_CLOCK_SETTLES_MS` after the
+/// first question that follows it.
 fn provisional_ns() -> u64 {
-    static OFF: OnceLock<u64> = OnceLock::new();
-    let off = *OFF.get_or_init(|| settings::number(c"SIM_CLOCK_PROVISIONAL_NS", 0));
-    if callbacks::contexts() == 0 { off } else { 0 }
+    static OFF: OnceLock<(u64, Duration)> = OnceLock::new();
+    static SINCE: OnceLock<Instant> = OnceLock::new();
+    let (off, late) = *OFF.get_or_init(|| {
+        let late = Duration::from_millis(settings::number(c"SIM_CLOCK_SETTLES_MS", 0));
+        (settings::number(c"SIM_CLOCK_PROVISIONAL_NS", 0), late)
+    });
+    let settled = off == 0 || callbacks::contexts() > 0 && SINCE.get_or_init(Instant::now).elapsed() >= late;
+    if settled { 0 } else { off }
 }
 
 unsafe fn timestamp(out: *mut u64) -> i32 {

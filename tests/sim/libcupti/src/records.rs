@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 /// Kinds that are on.
 static ON: [AtomicU8; 128] = [const { AtomicU8::new(0) }; 128];
-static WAS_ON: [AtomicU8; 128] = [const { AtomicU8::new(0) }; 128];
 /// Calls without records: a bit per id, for driver and runtime.
 static MUTED: [[AtomicU64; 16]; 2] = [const { [const { AtomicU64::new(0) }; 16] }; 2];
 
@@ -20,14 +19,12 @@ pub fn on(kind: u32) -> bool {
     ON.get(kind as usize).is_some_and(|on| on.load(Ordering::Relaxed) != 0)
 }
 
-/// True for a kind that was on once and is off again.
-pub fn was_on(kind: u32) -> bool {
-    WAS_ON.get(kind as usize).is_some_and(|was| was.load(Ordering::Relaxed) != 0) && !on(kind)
-}
-
+/// Switches a kind. Choices of single calls are forgotten, whichever way it goes (docs/hardware).
 pub fn switch(kind: u32, to: bool) {
-    if to && let Some(was) = WAS_ON.get(kind as usize) {
-        was.store(1, Ordering::Relaxed);
+    if let 4 | 5 = kind
+        && let Some(muted) = MUTED.get(kind as usize - 4)
+    {
+        muted.iter().for_each(|word| word.store(0, Ordering::Relaxed));
     }
     if let Some(on) = ON.get(kind as usize) {
         on.store(to as u8, Ordering::Relaxed);
