@@ -2,7 +2,7 @@
 //! and for whatever else reads traces of PyTorch.
 //!
 //! Rows come in order of time ([`Frames::in_order`](crate::trace::frames::Frames::in_order)), get their place
-//! ([`slices`](super::slices)), and become text on all threads. What Kineto's events have no field for stands in one
+//! ([`crate::lines`]), and become text on all threads. What Kineto's events have no field for stands in one
 //! argument of its own (`own`), which our reader of such traces understands, so that nothing is lost on the way
 //! there and back.
 

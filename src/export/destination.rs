@@ -2,7 +2,7 @@
 //!
 //! A file or folder is written under a temporary name beside the wanted one and renamed when it is complete. Whatever
 //! ends the export early, Ctrl+C included, takes the temporary file with it. What has no name to give, a device, a
-//! named pipe or a stream that is open already, is written into and never replaced ([`place`]). Traces that are read
+//! named pipe or a stream that is open already, is written into and never replaced ([`target`]). Traces that are read
 //! are never written over ([`sources`]), and of folders only those are replaced that hold nothing but what gpuprof
 //! wrote ([`replace`]).
 
