@@ -214,17 +214,6 @@ const NOT_APPLICABLE: u32 = u32::MAX;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace_format::schema::Role;
-    use trace_format::tables;
-
-    #[test]
-    fn every_table_of_activity_is_kept_or_known_to_be_lost() {
-        let lost = ["external", "frame", "stack", "cpu_sample", "launch_stack", "foreign", "details"];
-        for table in tables::ALL.iter().filter(|t| matches!(t.role, Role::Activity | Role::Defining)) {
-            let kept = KEEPS.iter().any(|keeps| keeps.table == *table);
-            assert!(kept != lost.contains(&table.name), "{}", table.name);
-        }
-    }
 
     #[test]
     fn memory_kinds_are_shifted_as_the_importer_shifts_them_back() {

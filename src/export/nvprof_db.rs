@@ -251,18 +251,6 @@ fn stream_object(device: u32, context: u32, stream: u32) -> [u8; 12] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace_format::schema::Role;
-    use trace_format::tables;
-
-    #[test]
-    fn every_table_of_activity_is_kept_or_known_to_be_lost() {
-        // Such databases have no place for stacks, for calls that are not CUDA's, nor for what other profilers say.
-        let lost = ["frame", "stack", "cpu_sample", "launch_stack", "host_call", "foreign", "details"];
-        for table in tables::ALL.iter().filter(|t| matches!(t.role, Role::Activity | Role::Defining)) {
-            let kept = KEEPS.iter().any(|keeps| keeps.table == *table);
-            assert!(kept != lost.contains(&table.name), "{}", table.name);
-        }
-    }
 
     #[test]
     fn objects_are_packed_as_cupti_packs_them() {

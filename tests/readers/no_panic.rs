@@ -9,8 +9,10 @@ use crate::common::build::*;
 use crate::common::exercise::{Depth, exercise};
 use crate::common::foreign::foreign_kinds;
 use gpuprof::demangle::{Demangling, base_name, demangle};
+use gpuprof::import::{Head, IMPORTERS, choose};
 use proptest::prelude::*;
 use rusqlite::Connection;
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -82,6 +84,23 @@ fn mutate(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
             let end = (at + piece.len()).min(bytes.len());
             bytes.splice(at..end, piece.iter().copied());
         }
+    }
+}
+
+/// Readers of what is no single file.
+const OF_FOLDERS: &[&str] = &["gpuprof-folder"];
+
+#[test]
+fn files_of_every_reader_are_mutated() {
+    let folder = TempFolder::new("panic-kinds");
+    let mut read = BTreeSet::new();
+    for (kind, bytes) in every_kind(&story()).into_iter().chain(foreign_kinds()) {
+        let path = folder.file("trace", &bytes);
+        let head = Head::read(Path::new(&path)).unwrap_or_else(|e| panic!("{kind}: {e}"));
+        read.extend(choose(&head).ok().map(|importer| importer.name()));
+    }
+    for importer in IMPORTERS.iter().map(|importer| importer.name()).filter(|name| !OF_FOLDERS.contains(name)) {
+        assert!(read.contains(importer), "{importer} has no file in tests/common/build.rs that is damaged here: {read:?}");
     }
 }
 

@@ -9,6 +9,32 @@ use super::expected::{EXPECTED, SEPARATE, api_name, cell, compare};
 use super::synthetic::{NOW_NS, Writer, set};
 use super::*;
 
+/// Kinds that have a table and that nobody asks for, and why.
+const NOT_ASKED_FOR: &[(u32, &str)] = &[
+    (cupti_sys::CUPTI_ACTIVITY_KIND_KERNEL, "kernels that CUPTI had one after another; read where another tool asks for them"),
+    (cupti_sys::CUPTI_ACTIVITY_KIND_CDP_KERNEL, "comes with the kernels of toolkits that have it"),
+    (cupti_sys::CUPTI_ACTIVITY_KIND_DEVICE_GRAPH_TRACE, "comes with the graphs of toolkits that have it"),
+    (cupti_sys::CUPTI_ACTIVITY_KIND_MEMORY_POOL, "comes with the records of memory"),
+];
+
+#[test]
+fn every_kind_that_has_a_table_can_be_asked_for() {
+    let groups = shim_config::kinds::GROUPS;
+    for kind in KINDS.iter().map(|kind| kind.id) {
+        let asked = groups.iter().any(|group| group.kinds.contains(&kind));
+        let excused = NOT_ASKED_FOR.iter().any(|(excused, _)| *excused == kind);
+        assert!(
+            asked != excused,
+            "kind {kind}: put it into a group of cupti-shim/config/src/kinds.rs, or into NOT_ASKED_FOR here"
+        );
+    }
+    for group in groups {
+        for kind in group.kinds {
+            assert!(kind_of(*kind).is_some(), "kind {kind} of group {} is decoded nowhere", group.name);
+        }
+    }
+}
+
 /// Names made up from what is asked.
 #[derive(Default)]
 pub struct Made {
