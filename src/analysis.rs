@@ -6,6 +6,7 @@ pub mod contexts;
 pub mod cpu_slices;
 pub mod cpu_stacks;
 pub mod dependency;
+pub mod falling;
 pub mod function_calls;
 pub mod grouping;
 pub mod labels;

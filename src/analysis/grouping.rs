@@ -5,11 +5,15 @@ use super::labels::Labels;
 use super::listing;
 use super::stats::{Stats, Wanted};
 use super::summary::{Summary, SummaryRow};
-use super::totals::{RanOn, Split, Totals, kernel_totals, totals};
+use super::totals::{Group, RanOn, Split, Totals, kernel_totals, totals};
 use crate::cupti::operation;
 use crate::error::{Error, Result};
 use crate::trace::select::Filter;
-use hashbrown::HashMap;
+use hashbrown::hash_table::Entry;
+use hashbrown::{HashMap, HashTable};
+use rayon::prelude::*;
+use std::borrow::Cow;
+use std::hash::BuildHasher;
 use trace_format::tables;
 use trace_format::tables::column::{api, kernel, memcpy, openmp};
 
@@ -61,26 +65,67 @@ impl std::str::FromStr for Grouping {
 }
 
 /// Groups whose printed names are equal become one row.
-struct ByText {
-    rows: HashMap<(RanOn, String), Stats>,
+struct ByText<'l> {
+    rows: Vec<Row<'l>>,
+    /// Where the row of a place and name is.
+    index: HashTable<(u64, usize)>,
+    hasher: foldhash::fast::RandomState,
     invalid: u64,
 }
 
-impl ByText {
+struct Row<'l> {
+    place: RanOn,
+    name: Cow<'l, str>,
+    stats: Stats,
+}
+
+/// From so many groups on, all threads make their names: most of a listing's time is spent demangling them.
+const MANY: usize = 1 << 10;
+
+impl<'l> ByText<'l> {
     fn new() -> Self {
-        ByText { rows: HashMap::new(), invalid: 0 }
+        ByText { rows: Vec::new(), index: HashTable::new(), hasher: Default::default(), invalid: 0 }
     }
 
-    fn add(&mut self, totals: Totals, place: impl Fn(RanOn) -> RanOn, text: impl Fn(u32) -> String) {
+    fn add(&mut self, totals: Totals, place: impl Fn(RanOn) -> RanOn, text: impl Fn(u32) -> Cow<'l, str> + Sync) {
         self.invalid += totals.invalid;
-        for group in totals.groups {
-            self.rows.entry((place(group.place), text(group.key))).or_default().merge(group.stats);
+        let hasher = &self.hasher;
+        let named = |group: &Group| {
+            let name = text(group.key);
+            (hasher.hash_one(&*name), name)
+        };
+        let names: Vec<(u64, Cow<'l, str>)> = match totals.groups.len() {
+            ..MANY => totals.groups.iter().map(named).collect(),
+            _ => totals.groups.par_iter().map(named).collect(),
+        };
+        self.rows.reserve(names.len());
+        self.index.reserve(names.len(), |&(hash, _)| hash);
+        for (group, (hash, name)) in totals.groups.into_iter().zip(names) {
+            self.merge(hash, place(group.place), name, group.stats);
+        }
+    }
+
+    /// `hash` is that of the name.
+    fn merge(&mut self, hash: u64, place: RanOn, name: Cow<'l, str>, stats: Stats) {
+        let RanOn { process, device, context, stream } = place;
+        let of_place = [process, device, context, stream].into_iter().fold(0_u64, |all, part| {
+            all.rotate_left(17).wrapping_add(u64::from(part)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        });
+        let hash = hash ^ of_place;
+        let rows = &mut self.rows;
+        let same = |&(known, at): &(u64, usize)| known == hash && rows[at].place == place && rows[at].name == name;
+        match self.index.entry(hash, same, |&(hash, _)| hash) {
+            Entry::Occupied(known) => rows[known.get().1].stats.merge(stats),
+            Entry::Vacant(vacant) => {
+                vacant.insert((hash, rows.len()));
+                rows.push(Row { place, name, stats });
+            }
         }
     }
 
     fn into_parts(self) -> Vec<(RanOn, Summary)> {
         let mut parts: HashMap<RanOn, Summary> = HashMap::new();
-        for ((place, name), stats) in self.rows {
+        for Row { place, name, stats, .. } in self.rows {
             parts.entry(place).or_default().rows.push(SummaryRow::new(name, stats));
         }
         let mut parts: Vec<_> = parts.into_iter().collect();
@@ -117,19 +162,22 @@ pub fn gpu_by_place(
     };
     all.add(kernels, place, |shape| kernel_text(labels, grouping.name, shape));
     let copies = totals(frames, &tables::MEMCPY, Some(memcpy::KIND), split, wanted, filter)?;
-    let named = |name: String| if grouping.name == ByName::No { String::new() } else { name };
-    all.add(copies, place, |kind| named(operation::memcpy_name(kind).to_owned()));
+    let named = |name: &'static str| Cow::Borrowed(if grouping.name == ByName::No { "" } else { name });
+    all.add(copies, place, |kind| named(operation::memcpy_name(kind)));
     let fills = totals(frames, &tables::MEMSET, None, split, wanted, filter)?;
-    all.add(fills, place, |_| named(operation::MEMSET.to_owned()));
+    all.add(fills, place, |_| named(operation::MEMSET));
+    let mut graphs: HashMap<(RanOn, u32), Stats> = HashMap::new();
     for graph in listing::whole_graphs(frames, filter)? {
         let Some(ns) = graph.duration_ns else {
             all.invalid += 1;
             continue;
         };
         let What::Graph { graph: id } = graph.what else { continue };
-        let name = named(labels.graph(id).to_owned());
-        all.rows.entry((place(place_of(&graph, split)), name)).or_default().add(ns, wanted);
+        graphs.entry((place_of(&graph, split), id)).or_default().add(ns, wanted);
     }
+    let groups = graphs.into_iter().map(|((place, key), stats)| Group { place, key, stats }).collect();
+    let named = |id: u32| if grouping.name == ByName::No { "" } else { labels.graph(id) };
+    all.add(Totals { groups, invalid: 0 }, place, |id| Cow::Borrowed(named(id)));
     let invalid = all.invalid;
     Ok((all.into_parts(), invalid))
 }
@@ -146,12 +194,12 @@ fn place_of(work: &GpuActivity, split: Split) -> RanOn {
     }
 }
 
-fn kernel_text(labels: &Labels, by: ByName, shape: u32) -> String {
+fn kernel_text<'l>(labels: &'l Labels, by: ByName, shape: u32) -> Cow<'l, str> {
     match by {
-        ByName::No => String::new(),
-        ByName::Name => labels.kernel(shape).to_owned(),
-        ByName::BaseName => labels.kernel_base(shape).to_owned(),
-        ByName::Grid => format!("{} {}", labels.kernel(shape), labels.launch_size(shape)),
+        ByName::No => Cow::Borrowed(""),
+        ByName::Name => Cow::Borrowed(labels.kernel(shape)),
+        ByName::BaseName => Cow::Borrowed(labels.kernel_base(shape)),
+        ByName::Grid => Cow::Owned(format!("{} {}", labels.kernel(shape), labels.launch_size(shape))),
     }
 }
 
@@ -187,7 +235,7 @@ pub fn api_by_process(
     let mut all = ByText::new();
     let mut calls = totals(labels.frames(), &tables::API, Some(api::NAME_ID), split, wanted, filter)?;
     if !labels.as_nvprof() {
-        all.add(calls, |place| place, |name| labels.api(name).to_owned());
+        all.add(calls, |place| place, |name| Cow::Borrowed(labels.api(name)));
         let invalid = all.invalid;
         return Ok((all.into_parts(), invalid));
     }
@@ -211,7 +259,7 @@ pub fn openmp_summary(labels: &Labels, filter: &Filter) -> Result<Summary> {
     let mut all = ByText::new();
     let regions =
         totals(labels.frames(), &tables::OPENMP, Some(openmp::KIND), Split::default(), Wanted::default(), filter)?;
-    all.add(regions, |place| place, |kind| operation::openmp_name(kind).to_owned());
+    all.add(regions, |place| place, |kind| Cow::Borrowed(operation::openmp_name(kind)));
     let invalid = all.invalid;
     Ok(joined(labels, all.into_parts(), invalid))
 }

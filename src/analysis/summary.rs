@@ -1,5 +1,6 @@
 //! Summaries: activities grouped by what they are called.
 
+use super::falling::sort_falling;
 use super::stats::Stats;
 
 /// One row of a summary: everything that shares a printed name.
@@ -40,7 +41,7 @@ pub struct Summary {
 impl Summary {
     /// Brings rows into the order in which they are shown.
     pub fn sort(&mut self) {
-        self.rows.sort_by(|a, b| b.stats.total_ns.cmp(&a.stats.total_ns).then_with(|| a.name.cmp(&b.name)));
+        sort_falling(&mut self.rows, |row| row.stats.total_ns, |a, b| a.name.cmp(&b.name));
     }
 
     /// Sum over all rows.
@@ -79,7 +80,12 @@ pub struct Order {
 impl Order {
     /// The rows to show, in order. Shares of the total are still shares of all rows.
     pub fn apply(&self, summary: &Summary) -> Vec<SummaryRow> {
-        let mut rows = summary.rows.clone();
+        self.rows_of(summary.clone())
+    }
+
+    /// As [`Order::apply`], of a summary that nobody needs any more.
+    pub fn rows_of(&self, summary: Summary) -> Vec<SummaryRow> {
+        let mut rows = summary.rows;
         let key = |row: &SummaryRow| match self.sort {
             SortKey::Time | SortKey::Name => row.stats.total_ns,
             SortKey::Calls => u128::from(row.stats.count),
@@ -89,7 +95,7 @@ impl Order {
         };
         match self.sort {
             SortKey::Name => rows.sort_by(|a, b| a.name.cmp(&b.name)),
-            _ => rows.sort_by(|a, b| key(b).cmp(&key(a)).then_with(|| a.name.cmp(&b.name))),
+            _ => sort_falling(&mut rows, key, |a, b| a.name.cmp(&b.name)),
         }
         rows.truncate(self.top.unwrap_or(usize::MAX));
         rows

@@ -63,21 +63,26 @@ pub struct Totals {
     pub invalid: u64,
 }
 
-/// Keys below this are indexed directly, one [`Stats`] slot each; shapes and names of nearly every trace are.
+/// Keys below this are indexed directly at least, one [`Stats`] slot each; shapes and names of nearly every trace are.
 const DIRECT_KEYS: usize = 1 << 14;
 
 /// Groups of one place.
-#[derive(Default)]
 struct Slots {
     direct: Vec<Stats>,
+    /// How many keys may be indexed directly.
+    most_direct: usize,
     other: HashMap<u32, Stats>,
 }
 
 impl Slots {
+    fn new(most_direct: usize) -> Slots {
+        Slots { direct: Vec::new(), most_direct, other: HashMap::new() }
+    }
+
     #[inline]
     fn slot(&mut self, key: u32) -> &mut Stats {
         let index = key as usize;
-        if index >= DIRECT_KEYS {
+        if index >= self.most_direct {
             return self.other.entry(key).or_default();
         }
         if index >= self.direct.len() {
@@ -93,17 +98,21 @@ impl Slots {
     }
 }
 
-#[derive(Default)]
 struct Accumulator {
     places: Vec<(RanOn, Slots)>,
     index: HashMap<RanOn, usize>,
     invalid: u64,
+    most_direct: usize,
 }
 
 impl Accumulator {
+    fn new(most_direct: usize) -> Accumulator {
+        Accumulator { places: Vec::new(), index: HashMap::new(), invalid: 0, most_direct }
+    }
+
     fn place(&mut self, place: RanOn) -> usize {
         *self.index.entry(place).or_insert_with(|| {
-            self.places.push((place, Slots::default()));
+            self.places.push((place, Slots::new(self.most_direct)));
             self.places.len() - 1
         })
     }
@@ -187,7 +196,7 @@ pub fn totals(
     wanted: Wanted,
     filter: &Filter,
 ) -> Result<Totals> {
-    fold(frames, table, key_column, |key| key, split, wanted, filter)
+    fold(frames, table, key_column, (DIRECT_KEYS, |key| key), split, wanted, filter)
 }
 
 /// As [`totals`], over groups of keys: the records of all keys with the same `groups[key]` are one group, whose key
@@ -207,7 +216,16 @@ pub fn grouped_totals(
     filter: &Filter,
 ) -> Result<Totals> {
     let group_of = |key: u32| groups.get(key as usize).copied().unwrap_or(key);
-    fold(frames, table, Some(key_column), group_of, split, wanted, filter)
+    let most = groups.iter().max().map_or(0, |&most| most as usize + 1);
+    fold(
+        frames,
+        table,
+        Some(key_column),
+        (direct_keys(frames, table, most, split), group_of),
+        split,
+        wanted,
+        filter,
+    )
 }
 
 /// As [`totals`] of kernels, those of one kernel together whatever their launch shapes. The key is one of its shapes.
@@ -230,11 +248,18 @@ pub fn kernel_totals(frames: &Frames, split: Split, wanted: Wanted, filter: &Fil
     Ok(all)
 }
 
+/// How many of `keys` keys are indexed directly: all of them where each thread has as many rows as there are keys, as its
+/// table has room for them all anyway then.
+fn direct_keys(frames: &Frames, table: &'static TableSpec, keys: usize, split: Split) -> usize {
+    let rows = frames.rows(table) / rayon::current_num_threads().max(1) as u64;
+    if split == Split::default() && keys as u64 <= rows { keys.max(DIRECT_KEYS) } else { DIRECT_KEYS }
+}
+
 fn fold(
     frames: &Frames,
     table: &'static TableSpec,
     key_column: Option<&'static TypedColumn<u32>>,
-    group_of: impl Fn(u32) -> u32 + Sync,
+    (most_direct, group_of): (usize, impl Fn(u32) -> u32 + Sync),
     split: Split,
     wanted: Wanted,
     filter: &Filter,
@@ -252,7 +277,7 @@ fn fold(
         table,
         &columns,
         filter,
-        Accumulator::default,
+        || Accumulator::new(most_direct),
         |accumulator, batch| accumulator.add_batch(batch, key_column, &group_of, split, wanted),
         Accumulator::merge,
     )?;

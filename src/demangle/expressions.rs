@@ -351,7 +351,7 @@ impl Parser<'_> {
         self.expect(b"p")?;
         self.qualifiers();
         let number = self.counter()?.saturating_add(1);
-        Ok(self.tree.add(Node::Text(format!("{{parm#{number}}}"))))
+        Ok(self.tree.add(Node::Text(format!("{{parm#{number}}}").into())))
     }
 
     /// Fold expressions: `fl`, `fr` unary, `fL`, `fR` binary.
@@ -406,7 +406,7 @@ impl Parser<'_> {
         let (spelling, _) = self.operator_spelling().ok_or(Invalid)?;
         self.at += 2;
         let space = if spelling.starts_with(|c: char| c.is_ascii_alphabetic()) { " " } else { "" };
-        Ok(self.tree.add(Node::Text(format!("operator{space}{}", spelling.trim_end()))))
+        Ok(self.tree.add(Node::Text(format!("operator{space}{}", spelling.trim_end()).into())))
     }
 
     /// `sr ...`: a member of a type that is still unknown where the expression was written.

@@ -3,6 +3,8 @@
 //! Nodes live in one vector and refer to each other by index. A substitution (`S_`) is then simply the index of
 //! an earlier node, which keeps the tree linear in the input even when the text it stands for is exponential.
 
+use std::borrow::Cow;
+
 /// Index of a node in its [`Tree`].
 pub(super) type NodeId = u32;
 
@@ -43,9 +45,10 @@ pub(super) enum Indirection {
 
 /// One piece of a name, type or expression.
 #[derive(Clone, Debug)]
-pub(super) enum Node {
-    /// A name or keyword with nothing inside it.
-    Text(String),
+pub(super) enum Node<'a> {
+    /// A name or keyword with nothing inside it. Most are parts of the mangled name or words of the language, so that a trace with
+    /// a million names does not make a string of each of their parts.
+    Text(Cow<'a, str>),
     /// `scope::name`.
     Nested { scope: NodeId, name: NodeId },
     /// `function()::entity`, an entity declared inside a function.
@@ -60,7 +63,7 @@ pub(super) enum Node {
     /// `pattern...`.
     Expansion(NodeId),
     /// `name[abi:tag]`.
-    AbiTag { name: NodeId, tag: String },
+    AbiTag { name: NodeId, tag: Cow<'a, str> },
     /// A constructor or destructor: the printed name is the last part of its class.
     Structor { class: NodeId, destructor: bool },
     /// `operator type`.
@@ -131,22 +134,30 @@ pub(super) enum Piece {
     List(Vec<NodeId>),
 }
 
+/// Nodes that most names of kernels have fewer of.
+const USUAL_NODES: usize = 32;
+
 /// All nodes of one name.
-#[derive(Debug, Default)]
-pub(super) struct Tree {
-    nodes: Vec<Node>,
+#[derive(Debug)]
+pub(super) struct Tree<'a> {
+    nodes: Vec<Node<'a>>,
 }
 
-impl Tree {
+impl<'a> Tree<'a> {
+    /// A tree with room for the nodes of a usual name.
+    pub(super) fn new() -> Self {
+        Tree { nodes: Vec::with_capacity(USUAL_NODES) }
+    }
+
     /// Adds a node and returns its index.
-    pub(super) fn add(&mut self, node: Node) -> NodeId {
+    pub(super) fn add(&mut self, node: Node<'a>) -> NodeId {
         self.nodes.push(node);
         // The input is at most 64 KiB and each byte adds a handful of nodes.
         (self.nodes.len() - 1) as NodeId
     }
 
     /// Returns the node at an index that [`Tree::add`] returned.
-    pub(super) fn get(&self, id: NodeId) -> &Node {
+    pub(super) fn get(&self, id: NodeId) -> &Node<'a> {
         &self.nodes[id as usize]
     }
 }

@@ -5,6 +5,7 @@
 use super::node::{EncodingNode, Node, NodeId, Piece, Qualifiers, RefQualifier, Tree};
 use super::operators::OPERATORS;
 use crate::demangle::readable;
+use std::borrow::Cow;
 
 /// Nested constructs before the parser gives up.
 ///
@@ -39,7 +40,7 @@ struct NameState {
 pub(super) struct Parser<'a> {
     pub(super) input: &'a [u8],
     pub(super) at: usize,
-    pub(super) tree: Tree,
+    pub(super) tree: Tree<'a>,
     pub(super) substitutions: Vec<NodeId>,
     /// Set inside the target of a conversion operator, where template arguments may be the operator's own.
     pub(super) in_conversion: bool,
@@ -53,7 +54,7 @@ impl<'a> Parser<'a> {
         Parser {
             input,
             at: 0,
-            tree: Tree::default(),
+            tree: Tree::new(),
             substitutions: Vec::new(),
             in_conversion: false,
             depth: 0,
@@ -102,8 +103,8 @@ impl<'a> Parser<'a> {
         result
     }
 
-    pub(super) fn text(&mut self, text: &str) -> NodeId {
-        self.tree.add(Node::Text(text.to_owned()))
+    pub(super) fn text(&mut self, text: &'static str) -> NodeId {
+        self.tree.add(Node::Text(Cow::Borrowed(text)))
     }
 
     pub(super) fn remember(&mut self, id: NodeId) -> NodeId {
@@ -140,7 +141,7 @@ impl<'a> Parser<'a> {
         }
         let suffix = readable(&self.input[self.at..]).into_owned();
         self.at = self.input.len();
-        let suffix = self.tree.add(Node::Text(format!(" [clone {suffix}]")));
+        let suffix = self.tree.add(Node::Text(format!(" [clone {suffix}]").into()));
         Ok(self.tree.add(Node::Sequence(vec![Piece::Node(name), Piece::Node(suffix)])))
     }
 
@@ -312,7 +313,7 @@ impl<'a> Parser<'a> {
         } else if self.eat(b"d") {
             // A default argument's scope, counted from the last parameter.
             let number = self.counter()? + 1;
-            let scope = self.tree.add(Node::Text(format!("{{default arg#{number}}}")));
+            let scope = self.tree.add(Node::Text(format!("{{default arg#{number}}}").into()));
             let name = self.deeper(|p| p.name(state))?;
             let entity = self.tree.add(Node::Nested { scope, name });
             return Ok(self.tree.add(Node::Local { function, entity }));
@@ -404,13 +405,14 @@ impl<'a> Parser<'a> {
         Ok(self.tree.add(Node::Structor { class, destructor: false }))
     }
 
-    fn identifier(&mut self) -> Parsed<String> {
+    fn identifier(&mut self) -> Parsed<Cow<'a, str>> {
         let length = self.decimal()?;
         let end = self.at.checked_add(length).filter(|&end| end <= self.input.len()).ok_or(Invalid)?;
         if length == 0 {
             return Err(Invalid);
         }
-        let text = readable(&self.input[self.at..end]).into_owned();
+        let input: &'a [u8] = self.input;
+        let text = readable(&input[self.at..end]);
         self.at = end;
         Ok(text)
     }
@@ -418,7 +420,7 @@ impl<'a> Parser<'a> {
     pub(super) fn source_name(&mut self) -> Parsed<NodeId> {
         let text = self.identifier()?;
         // GCC writes `_GLOBAL__N_1`, nvcc adds a hash and the file name after `_GLOBAL__N__`.
-        let text = if is_anonymous_namespace(&text) { "(anonymous namespace)".to_owned() } else { text };
+        let text = if is_anonymous_namespace(&text) { Cow::Borrowed("(anonymous namespace)") } else { text };
         Ok(self.tree.add(Node::Text(text)))
     }
 
@@ -426,11 +428,11 @@ impl<'a> Parser<'a> {
     fn unnamed_type(&mut self) -> Parsed<NodeId> {
         if self.eat(b"Ut") {
             let number = self.counter()? + 1;
-            return Ok(self.tree.add(Node::Text(format!("{{unnamed type#{number}}}"))));
+            return Ok(self.tree.add(Node::Text(format!("{{unnamed type#{number}}}").into())));
         }
         if self.eat(b"Ub") {
             let number = self.counter()? + 1;
-            return Ok(self.tree.add(Node::Text(format!("{{block literal#{number}}}"))));
+            return Ok(self.tree.add(Node::Text(format!("{{block literal#{number}}}").into())));
         }
         self.expect(b"Ul")?;
         let params = self.lambda_signature()?;
@@ -494,17 +496,17 @@ impl<'a> Parser<'a> {
         }
         if self.eat(b"li") {
             let suffix = self.identifier()?;
-            return Ok(self.tree.add(Node::Text(format!("operator\"\" {suffix}"))));
+            return Ok(self.tree.add(Node::Text(format!("operator\"\" {suffix}").into())));
         }
         if self.peek() == b'v' && self.peek_at(1).is_ascii_digit() {
             self.at += 2;
             let name = self.identifier()?;
-            return Ok(self.tree.add(Node::Text(format!("operator {name}"))));
+            return Ok(self.tree.add(Node::Text(format!("operator {name}").into())));
         }
         let (spelling, _) = self.operator_spelling().ok_or(Invalid)?;
         self.at += 2;
         let space = if spelling.starts_with(|c: char| c.is_ascii_alphabetic()) { " " } else { "" };
-        Ok(self.tree.add(Node::Text(format!("operator{space}{}", spelling.trim_end()))))
+        Ok(self.tree.add(Node::Text(format!("operator{space}{}", spelling.trim_end()).into())))
     }
 }
 

@@ -18,6 +18,9 @@ const MAX_VISITS: u32 = 1 << 20;
 /// Nested nodes before the printer gives up: substitutions let a tree be deeper than its name was to parse.
 pub(super) const MAX_DEPTH: u32 = 256;
 
+/// Bytes that the text of most kernels has fewer of.
+const USUAL_LENGTH: usize = 128;
+
 /// The text would be too long or too deep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TooLarge;
@@ -25,7 +28,7 @@ pub(super) struct TooLarge;
 pub(super) type Printed = Result<(), TooLarge>;
 
 pub(super) struct Printer<'a> {
-    pub(super) tree: &'a Tree,
+    pub(super) tree: &'a Tree<'a>,
     out: String,
     pub(super) frames: Vec<Frame<'a>>,
     pub(super) frame: Option<usize>,
@@ -40,7 +43,7 @@ pub(super) struct Printer<'a> {
 pub(super) fn print(tree: &Tree, root: NodeId) -> Result<String, TooLarge> {
     let mut printer = Printer {
         tree,
-        out: String::new(),
+        out: String::with_capacity(USUAL_LENGTH),
         frames: Vec::new(),
         frame: None,
         expansion: None,

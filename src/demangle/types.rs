@@ -186,19 +186,19 @@ impl Parser<'_> {
                 let suffix = if self.eat(b"x") {
                     "x"
                 } else if self.eat(b"b") {
-                    let name = self.tree.add(Node::Text(format!("std::bfloat{bits}_t")));
+                    let name = self.tree.add(Node::Text(format!("std::bfloat{bits}_t").into()));
                     return Ok(name);
                 } else {
                     self.expect(b"_")?;
                     ""
                 };
-                return Ok(self.tree.add(Node::Text(format!("_Float{bits}{suffix}"))));
+                return Ok(self.tree.add(Node::Text(format!("_Float{bits}{suffix}").into())));
             }
             b'B' | b'U' => {
                 self.at += 2;
                 let bits = if self.peek().is_ascii_digit() {
                     let bits = self.decimal()?;
-                    self.tree.add(Node::Text(bits.to_string()))
+                    self.tree.add(Node::Text(bits.to_string().into()))
                 } else {
                     self.expression()?
                 };
@@ -239,7 +239,7 @@ impl Parser<'_> {
         } else {
             let size = self.decimal()?;
             self.expect(b"_")?;
-            self.tree.add(Node::Text(size.to_string()))
+            self.tree.add(Node::Text(size.to_string().into()))
         };
         // AltiVec's `pixel` and `bool` vectors have letters here that are no types; CUDA code has none of them.
         let element = self.parse_type()?;
@@ -284,7 +284,7 @@ impl Parser<'_> {
         self.expect(b"A")?;
         let dimension = if self.peek().is_ascii_digit() {
             let size = self.decimal()?;
-            Some(self.tree.add(Node::Text(size.to_string())))
+            Some(self.tree.add(Node::Text(size.to_string().into())))
         } else if self.peek() == b'_' {
             None
         } else {
@@ -396,7 +396,7 @@ impl Parser<'_> {
     }
 
     /// Builds `class<char, std::arg<char>...>`.
-    fn over_char(&mut self, class: NodeId, args: &[&str]) -> NodeId {
+    fn over_char(&mut self, class: NodeId, args: &[&'static str]) -> NodeId {
         let character = self.text("char");
         let mut list = vec![character];
         for arg in args {

@@ -2,7 +2,11 @@
 //!
 //! Machine formats are never scaled: cells print in the column's base unit, integers from integers.
 
+use super::digits::{push_fixed, push_signed, push_unsigned};
+use super::many_lines::write_lines;
 use serde_json::{Map, Value};
+use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
 /// One cell.
@@ -48,12 +52,22 @@ impl Cell {
     }
 
     fn plain(&self) -> String {
+        let mut text = String::new();
+        self.push_plain(&mut text);
+        text
+    }
+
+    fn push_plain(&self, out: &mut String) {
         match self {
-            Cell::Null => String::new(),
-            Cell::Int(v) => v.to_string(),
-            Cell::Id(v) => v.to_string(),
-            Cell::Fixed(v, decimals) => format!("{v:.decimals$}"),
-            Cell::Text(text) => text.clone(),
+            Cell::Null => {}
+            Cell::Int(v) => match i64::try_from(*v) {
+                Ok(v) => push_signed(out, v),
+                // A String takes whatever it is given.
+                Err(_) => drop(write!(out, "{v}")),
+            },
+            Cell::Id(v) => push_unsigned(out, *v),
+            Cell::Fixed(v, decimals) => push_fixed(out, *v, *decimals),
+            Cell::Text(text) => out.push_str(text),
         }
     }
 
@@ -131,8 +145,8 @@ impl Table {
     pub fn write(&self, out: &mut dyn Write, format: Format) -> io::Result<()> {
         match format {
             Format::Table => self.write_text(out, usize::MAX),
-            Format::Csv => self.write_separated(out, ',', quote_csv),
-            Format::Tsv => self.write_separated(out, '\t', flatten_tsv),
+            Format::Csv => self.write_separated(out, ',', quoted_csv),
+            Format::Tsv => self.write_separated(out, '\t', flat_tsv),
             Format::Json => writeln!(out, "{}", self.json()),
             Format::Markdown => self.write_markdown(out),
         }
@@ -155,13 +169,27 @@ impl Table {
         Value::Array(self.rows.iter().map(object).collect())
     }
 
-    fn write_separated(&self, out: &mut dyn Write, separator: char, quote: fn(&str) -> String) -> io::Result<()> {
-        let mut line = |cells: Vec<String>| {
-            let quoted: Vec<String> = cells.iter().map(|c| quote(c)).collect();
-            writeln!(out, "{}", quoted.join(&separator.to_string()))
-        };
-        line(self.headings.iter().map(|h| h.name.to_owned()).collect())?;
-        self.rows.iter().try_for_each(|row| line(row.iter().map(Cell::plain).collect()))
+    fn write_separated(
+        &self,
+        out: &mut dyn Write,
+        separator: char,
+        quote: fn(&str) -> Cow<'_, str>,
+    ) -> io::Result<()> {
+        let names: Vec<Cow<'_, str>> = self.headings.iter().map(|h| quote(h.name)).collect();
+        writeln!(out, "{}", names.join(&separator.to_string()))?;
+        write_lines(out, &self.rows, |line, _, row| {
+            for (i, cell) in row.iter().enumerate() {
+                if i > 0 {
+                    line.push(separator);
+                }
+                match cell {
+                    Cell::Text(text) => line.push_str(&quote(text)),
+                    // Digits need no quotes.
+                    number => number.push_plain(line),
+                }
+            }
+            line.push('\n');
+        })
     }
 
     fn write_markdown(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -179,14 +207,15 @@ impl Table {
 
     /// The layout of `nsys stats`: one leading space, gaps of two, centred headings over dashes.
     fn write_text(&self, out: &mut dyn Write, cap: usize) -> io::Result<()> {
-        let cells: Vec<Vec<String>> =
-            self.rows.iter().map(|row| row.iter().map(|c| cut(&c.grouped(), cap)).collect()).collect();
+        let looked_at = &self.rows[..self.rows.len().min(WIDTH_ROWS)];
+        let shown =
+            |row: &Vec<Cell>, i: usize| row.get(i).map_or(0, |cell| cut(&cell.grouped(), cap).chars().count());
         let widths: Vec<usize> = self
             .headings
             .iter()
             .enumerate()
             .map(|(i, h)| {
-                let widest = cells.iter().take(WIDTH_ROWS).map(|row| row[i].chars().count()).max().unwrap_or(0);
+                let widest = looked_at.iter().map(|row| shown(row, i)).max().unwrap_or(0);
                 // Longer cells are whole, and push what is right of them; all others would be padded for them.
                 widest.min(TEXT_WIDTH_CAP).max(h.name.chars().count())
             })
@@ -197,15 +226,16 @@ impl Table {
         let dashes: Vec<String> = widths.iter().map(|&w| "-".repeat(w)).collect();
         writeln!(out, " {}", heads.join("  "))?;
         writeln!(out, " {}", dashes.join("  "))?;
-        for row in &cells {
-            let padded: Vec<String> = row
-                .iter()
-                .zip(&widths)
-                .zip(&self.headings)
-                .map(|((cell, &w), h)| if h.is_text { format!("{cell:<w$}") } else { format!("{cell:>w$}") })
-                .collect();
-            writeln!(out, " {}", padded.join("  "))?;
-        }
+        write_lines(out, &self.rows, |line, _, row| {
+            for (i, ((cell, &width), heading)) in row.iter().zip(&widths).zip(&self.headings).enumerate() {
+                line.push_str(if i == 0 { " " } else { "  " });
+                let start = line.len();
+                cell.push_grouped(line);
+                cut_tail(line, start, cap);
+                pad(line, start, width, heading.is_text);
+            }
+            line.push('\n');
+        })?;
         writeln!(out)
     }
 }
@@ -213,43 +243,88 @@ impl Table {
 impl Cell {
     /// For people: integer digits in groups of three.
     pub(crate) fn grouped(&self) -> String {
-        let plain = self.plain();
+        let mut text = String::new();
+        self.push_grouped(&mut text);
+        text
+    }
+
+    fn push_grouped(&self, out: &mut String) {
+        let start = out.len();
+        self.push_plain(out);
         if !matches!(self, Cell::Int(_) | Cell::Fixed(..)) {
-            return plain.replace(char::is_control, " ");
-        }
-        let (sign, unsigned) = plain.strip_prefix('-').map_or(("", plain.as_str()), |u| ("-", u));
-        let (whole, fraction) = unsigned.split_at(unsigned.find('.').unwrap_or(unsigned.len()));
-        let mut grouped = String::from(sign);
-        for (i, digit) in whole.chars().enumerate() {
-            if i > 0 && (whole.len() - i) % 3 == 0 {
-                grouped.push(',');
+            if out[start..].contains(char::is_control) {
+                let flat = out[start..].replace(char::is_control, " ");
+                out.truncate(start);
+                out.push_str(&flat);
             }
-            grouped.push(digit);
+            return;
         }
-        grouped + fraction
+        let number = &out[start..];
+        let whole_from = start + usize::from(number.starts_with('-'));
+        let mut at = start + number.find('.').unwrap_or(number.len());
+        while at > whole_from + 3 {
+            at -= 3;
+            out.insert(at, ',');
+        }
     }
 }
 
 /// Cuts text to `width` characters, the last one an ellipsis.
 pub(crate) fn cut(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
+    let mut text = text.to_owned();
+    cut_tail(&mut text, 0, width);
+    text
+}
+
+/// As [`cut`], what `line` has from `start` on.
+fn cut_tail(line: &mut String, start: usize, width: usize) {
+    let text = &line[start..];
+    // There are no more characters than bytes.
+    if text.len() <= width || text.chars().count() <= width {
+        return;
     }
-    text.chars().take(width - 1).chain(['…']).collect()
+    let kept = text.char_indices().nth(width.saturating_sub(1)).map_or(text.len(), |(at, _)| at);
+    line.truncate(start + kept);
+    line.push('…');
+}
+
+/// Brings what `line` has from `start` on to `width` characters, flushed left or right.
+fn pad(line: &mut String, start: usize, width: usize, left: bool) {
+    let missing = width.saturating_sub(line[start..].chars().count());
+    let at = if left { line.len() } else { start };
+    const SPACES: &str = "                                ";
+    let mut missing = missing;
+    while missing > 0 {
+        let spaces = &SPACES[..missing.min(SPACES.len())];
+        line.insert_str(at, spaces);
+        missing -= spaces.len();
+    }
 }
 
 /// The text as a CSV field, quoted where RFC 4180 wants it.
 pub(crate) fn quote_csv(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
+    quoted_csv(text).into_owned()
+}
+
+fn quoted_csv(text: &str) -> Cow<'_, str> {
+    if text.bytes().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
+        Cow::Owned(format!("\"{}\"", text.replace('"', "\"\"")))
     } else {
-        text.to_owned()
+        Cow::Borrowed(text)
     }
 }
 
 /// TSV has no quoting, so separators inside a cell become spaces.
 pub(crate) fn flatten_tsv(text: &str) -> String {
-    text.replace(['\t', '\n', '\r'], " ")
+    flat_tsv(text).into_owned()
+}
+
+fn flat_tsv(text: &str) -> Cow<'_, str> {
+    if text.contains(['\t', '\n', '\r']) {
+        Cow::Owned(text.replace(['\t', '\n', '\r'], " "))
+    } else {
+        Cow::Borrowed(text)
+    }
 }
 
 #[cfg(test)]

@@ -191,14 +191,15 @@ fn summary(
     let regions = if openacc { listing::openacc_regions(labels.frames(), filter)? } else { Vec::new() };
     let inclusive = request.openacc_inclusive;
     let openacc_rows = nvprof::openacc::summary(&regions, labels, inclusive);
-    let (shown_gpu, shown_api, shown_openacc) =
-        (request.order.apply(&gpu_rows), request.order.apply(&api_rows), request.order.apply(&openacc_rows));
+    let totals = [gpu_rows.total_ns(), api_rows.total_ns(), openacc_rows.total_ns()];
+    let [shown_gpu, shown_api, shown_openacc] =
+        [gpu_rows, api_rows, openacc_rows].map(|rows| request.order.rows_of(rows));
     let mut sections = Vec::new();
     if gpu {
-        sections.push(Section::gpu(&shown_gpu).of(gpu_rows.total_ns()));
+        sections.push(Section::gpu(&shown_gpu).of(totals[0]));
     }
     if api {
-        sections.push(Section::api(&shown_api).of(api_rows.total_ns()));
+        sections.push(Section::api(&shown_api).of(totals[1]));
     }
     if openacc {
         // Beside both others it is left out when there is nothing in it.
@@ -207,7 +208,7 @@ fn summary(
         } else {
             Section::openacc_only(&shown_openacc, inclusive)
         };
-        sections.push(section.of(openacc_rows.total_ns()));
+        sections.push(section.of(totals[2]));
     }
     let openmp_rows = if openmp { grouping::openmp_summary(labels, filter)? } else { Summary::default() };
     let shown_openmp = request.order.apply(&openmp_rows);

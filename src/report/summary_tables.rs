@@ -30,11 +30,11 @@ pub fn tables(labels: &Labels, filter: &Filter, request: &Request, percentiles: 
     let mut out = Vec::new();
     if gpu {
         let summary = grouping::gpu_summary(labels, grouping, wanted, filter)?;
-        out.push(table("gpu_summary", "GPU activities", "Name", &summary, request, percentiles));
+        out.push(table("gpu_summary", "GPU activities", "Name", summary, request, percentiles));
     }
     if api {
         let summary = grouping::api_summary(labels, grouping.split.process, wanted, filter)?;
-        out.push(table("api_summary", "API calls", "Name", &summary, request, percentiles));
+        out.push(table("api_summary", "API calls", "Name", summary, request, percentiles));
     }
     out.extend(super::imported::tables(labels, filter, request)?);
     Ok(out)
@@ -44,7 +44,7 @@ fn table(
     name: &'static str,
     title: &'static str,
     subject: &'static str,
-    summary: &Summary,
+    summary: Summary,
     request: &Request,
     percentiles: bool,
 ) -> Table {
@@ -58,7 +58,7 @@ fn table(
     headings.push(Heading { name: subject, is_text: true });
     let mut table = Table::new(name, title, headings);
     let total = summary.total_ns().max(1) as f64;
-    for mut row in request.order.apply(summary) {
+    for mut row in request.order.rows_of(summary) {
         let stats = &mut row.stats;
         let mut cells = vec![
             Cell::Fixed(stats.total_ns as f64 * 100.0 / total, 2),

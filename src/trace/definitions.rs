@@ -96,6 +96,19 @@ impl Frames {
         shapes.value(number, column)
     }
 
+    /// Grid and block of a launch shape, each of its three numbers where the trace has it.
+    pub fn launch_size(&self, shape: u32) -> [[Option<i64>; 3]; 2] {
+        const SIZES: [[&str; 3]; 2] = [["grid_x", "grid_y", "grid_z"], ["block_x", "block_y", "block_z"]];
+        if let Some(row) = self.shapes.imported.get(shape) {
+            return [[row.grid_x, row.grid_y, row.grid_z], [row.block_x, row.block_y, row.block_z]];
+        }
+        static COLUMNS: OnceLock<[[usize; 3]; 2]> = OnceLock::new();
+        let columns = COLUMNS
+            .get_or_init(|| SIZES.map(|names| names.map(|name| SHAPE.column_index(name).unwrap_or(usize::MAX))));
+        let Some((shapes, number)) = self.read_shapes().stored(shape) else { return [[None; 3]; 2] };
+        columns.map(|columns| columns.map(|column| shapes.value(number, column)))
+    }
+
     /// A launch shape with all it has.
     pub fn shape(&self, shape: u32) -> Option<ShapeRow> {
         if let Some(row) = self.shapes.imported.get(shape) {

@@ -24,27 +24,25 @@ pub const FUNCTIONS_DOMAIN: &str = "functions";
 #[derive(Default)]
 struct Strings {
     bytes: BytesColumn,
-    index: HashTable<u32>,
+    /// Hash and number of each: of a million names none is looked at again when the table grows.
+    index: HashTable<(u64, u32)>,
 }
 
 impl Strings {
     fn find(&self, hash: u64, name: &[u8]) -> Option<u32> {
-        self.index.find(hash, |&at| self.bytes.get(at as usize) == name).copied()
+        let same = |&(known, at): &(u64, u32)| known == hash && self.bytes.get(at as usize) == name;
+        self.index.find(hash, same).map(|&(_, at)| at)
     }
 
     /// The number of a name, new or known.
     fn intern(&mut self, hash: u64, name: &[u8]) -> u32 {
-        let (bytes, hasher) = (&mut self.bytes, HASHER);
-        let found = self.index.entry(
-            hash,
-            |&at| bytes.get(at as usize) == name,
-            |&at| hasher.hash_one(bytes.get(at as usize)),
-        );
-        match found {
-            Entry::Occupied(known) => *known.get(),
+        let bytes = &mut self.bytes;
+        let same = |&(known, at): &(u64, u32)| known == hash && bytes.get(at as usize) == name;
+        match self.index.entry(hash, same, |&(hash, _)| hash) {
+            Entry::Occupied(known) => known.get().1,
             Entry::Vacant(vacant) => {
                 let at = bytes.len() as u32;
-                vacant.insert(at);
+                vacant.insert((hash, at));
                 bytes.push(name);
                 at
             }

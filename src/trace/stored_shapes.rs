@@ -26,16 +26,31 @@ pub struct Kernel {
 #[derive(Default)]
 pub struct Kernels {
     list: Vec<Kernel>,
+    /// The number of each kernel that has its name alone, plus 1, by the id of that: a million of them need no hashing.
+    by_name: Vec<u32>,
+    /// The numbers of the others.
     numbers: HashMap<Kernel, u32, foldhash::fast::RandomState>,
 }
 
 impl Kernels {
     /// The number of a kernel, new or known.
     pub fn intern(&mut self, kernel: Kernel) -> u32 {
-        *self.numbers.entry(kernel).or_insert_with(|| {
-            self.list.push(kernel);
-            self.list.len() as u32 - 1
-        })
+        let Kernels { list, by_name, numbers } = self;
+        let mut new = || {
+            list.push(kernel);
+            list.len() as u32 - 1
+        };
+        let at = kernel.name_id as usize;
+        if kernel.demangled_id.is_some() || kernel.base_id.is_some() || kernel.name_id >= MOST_NAMES {
+            return *numbers.entry(kernel).or_insert_with(new);
+        }
+        if at >= by_name.len() {
+            by_name.resize(at + 1, 0);
+        }
+        if by_name[at] == 0 {
+            by_name[at] = new() + 1;
+        }
+        by_name[at] - 1
     }
 
     /// All by number.

@@ -95,6 +95,10 @@ fn every_exporter_that_is_read_again_is_walked_by_a_round_trip() {
         }
     }
     for exporter in EXPORTERS {
-        assert!(text.contains(&format!("\"{}\"", exporter.name)), "no test in tests/exports names {}", exporter.name);
+        assert!(
+            text.contains(&format!("\"{}\"", exporter.name)),
+            "no test in tests/exports names {}",
+            exporter.name
+        );
     }
 }

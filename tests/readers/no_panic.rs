@@ -100,7 +100,10 @@ fn files_of_every_reader_are_mutated() {
         read.extend(choose(&head).ok().map(|importer| importer.name()));
     }
     for importer in IMPORTERS.iter().map(|importer| importer.name()).filter(|name| !OF_FOLDERS.contains(name)) {
-        assert!(read.contains(importer), "{importer} has no file in tests/common/build.rs that is damaged here: {read:?}");
+        assert!(
+            read.contains(importer),
+            "{importer} has no file in tests/common/build.rs that is damaged here: {read:?}"
+        );
     }
 }
 

@@ -255,7 +255,7 @@ fn ranges_of_a_cpu_are_a_profile_when_there_is_nothing_else() {
     assert_eq!(report.column("cpu_ranges", "Range"), ["inner", "outer"]);
     // Of two ranges with equal times, the one that began first is outside.
     assert_eq!(report.column("cpu_ranges", "Self Time (ns)"), [250_000, 0]);
-    assert_eq!(report.codes, ["cut-off", "no-gpu-records"]);
+    assert_eq!(report.codes, ["cut-off", "shortened-thread-ids", "no-gpu-records"]);
     assert!(report.text.contains("what py-spy sampled"), "{}", report.text);
 }
 

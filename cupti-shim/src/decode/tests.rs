@@ -11,7 +11,10 @@ use super::*;
 
 /// Kinds that have a table and that nobody asks for, and why.
 const NOT_ASKED_FOR: &[(u32, &str)] = &[
-    (cupti_sys::CUPTI_ACTIVITY_KIND_KERNEL, "kernels that CUPTI had one after another; read where another tool asks for them"),
+    (
+        cupti_sys::CUPTI_ACTIVITY_KIND_KERNEL,
+        "kernels that CUPTI had one after another; read where another tool asks for them",
+    ),
     (cupti_sys::CUPTI_ACTIVITY_KIND_CDP_KERNEL, "comes with the kernels of toolkits that have it"),
     (cupti_sys::CUPTI_ACTIVITY_KIND_DEVICE_GRAPH_TRACE, "comes with the graphs of toolkits that have it"),
     (cupti_sys::CUPTI_ACTIVITY_KIND_MEMORY_POOL, "comes with the records of memory"),

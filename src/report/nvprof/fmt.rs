@@ -172,7 +172,14 @@ fn cell(value: f64, scale: &'static [Unit], width: usize) -> String {
 
 /// A share in percent, with two decimals and no sign.
 pub fn percent(part: u128, whole: u128) -> String {
-    format!("{:.2}", round(share(part, whole), 2))
+    let mut out = String::new();
+    push_percent(&mut out, part, whole);
+    out
+}
+
+/// As [`percent`], at the end of `out`.
+pub fn push_percent(out: &mut String, part: u128, whole: u128) {
+    push_fixed(out, round(share(part, whole), 2), 2);
 }
 
 /// A share in percent. Nothing of nothing is 0.

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 use std::io;
 
 use crate::analysis::summary::SummaryRow;
+use crate::render::digits::{push_fixed, push_unsigned};
+use crate::render::many_lines::write_lines;
 
 use super::fmt::{self, TIME, TimeUnit, Unit};
 use super::{Options, messages};
@@ -81,7 +83,6 @@ const TIMES: usize = 4;
 pub fn write(out: &mut dyn io::Write, sections: &[Section], options: &Options) -> io::Result<()> {
     let units = column_units(sections, options);
     let mut headed = false;
-    let mut line = String::new();
     for section in sections {
         if section.rows.is_empty() {
             if !section.empty.is_empty() {
@@ -95,15 +96,10 @@ pub fn write(out: &mut dyn io::Write, sections: &[Section], options: &Options) -
             out.write_all(head.as_bytes())?;
         }
         let total = section.total_ns.unwrap_or_else(|| section.rows.iter().map(|r| r.stats.total_ns).sum());
-        for (i, row) in section.rows.iter().enumerate() {
-            line.clear();
-            if options.csv {
-                push_csv_row(&mut line, section.label, row, total, &units);
-            } else {
-                push_text_row(&mut line, if i == 0 { section.label } else { "" }, row, total, &units);
-            }
-            out.write_all(line.as_bytes())?;
-        }
+        write_lines(out, section.rows, |line, i, row| match options.csv {
+            true => push_csv_row(line, section.label, row, total, &units),
+            false => push_text_row(line, if i == 0 { section.label } else { "" }, row, total, &units),
+        })?;
     }
     Ok(())
 }
@@ -161,26 +157,44 @@ fn push_columns(line: &mut String, cells: [&str; 7]) {
 }
 
 fn push_text_row(line: &mut String, label: &str, row: &SummaryRow, total: u128, units: &Units) {
-    let label = if label.is_empty() { String::new() } else { format!("{label}:") };
-    // With one unit per column the sign is in the row of units.
-    let percent = fmt::percent(row.stats.total_ns, total) + if units.is_some() { "" } else { "%" };
     let values = times(row);
-    let cells: [String; TIMES] = std::array::from_fn(|i| match (values[i], units) {
-        (None, _) => UNKNOWN.to_owned(),
-        (Some(value), None) => fmt::time(value, 8),
-        (Some(value), Some(units)) => {
-            let mut cell = String::new();
-            fmt::push_in_unit(&mut cell, value, units[i], 8);
-            cell
+    let time = |line: &mut String, i: usize| match (values[i], units) {
+        (None, _) => line.push_str(UNKNOWN),
+        (Some(value), None) => fmt::push_cell(line, value, &fmt::TIME, 8),
+        (Some(value), Some(units)) => fmt::push_in_unit(line, value, units[i], 8),
+    };
+    push_right(line, 16, |line| {
+        if !label.is_empty() {
+            line.push_str(label);
+            line.push(':');
         }
     });
-    let calls = row.stats.count.to_string();
-    push_columns(line, [&label, &percent, &cells[0], &calls, &cells[1], &cells[2], &cells[3]]);
+    push_right(line, 7, |line| {
+        fmt::push_percent(line, row.stats.total_ns, total);
+        // With one unit per column the sign is in the row of units.
+        line.push_str(if units.is_some() { "" } else { "%" });
+    });
+    push_right(line, 8, |line| time(line, 0));
+    push_right(line, 8, |line| push_unsigned(line, row.stats.count));
+    (1..TIMES).for_each(|i| push_right(line, 8, |line| time(line, i)));
     // The Name column is as wide as its title.
     let start = line.len();
-    let _ = write!(line, "{:>4}", row.name);
+    match row.name.len() {
+        ..4 => drop(write!(line, "{:>4}", row.name)),
+        _ => line.push_str(&row.name),
+    }
     fmt::flatten(line, start);
     line.push('\n');
+}
+
+/// Adds a cell of ASCII, flushed right, and the gap behind it.
+fn push_right(line: &mut String, width: usize, cell: impl FnOnce(&mut String)) {
+    const SPACES: &str = "                ";
+    let start = line.len();
+    cell(line);
+    let missing = width.saturating_sub(line.len() - start).min(SPACES.len());
+    line.insert_str(start, &SPACES[..missing]);
+    line.push_str("  ");
 }
 
 fn csv_head(units: &Units) -> String {
@@ -194,10 +208,13 @@ fn push_csv_row(line: &mut String, label: &str, row: &SummaryRow, total: u128, u
     let units = units.unwrap_or([&TIME[0]; TIMES]);
     let values = times(row);
     fmt::push_quoted(line, label);
-    let _ = write!(line, ",{:.6},", fmt::share(row.stats.total_ns, total));
+    line.push(',');
+    push_fixed(line, fmt::share(row.stats.total_ns, total), 6);
+    line.push(',');
     for (i, (value, unit)) in values.into_iter().zip(units).enumerate() {
         if i == 1 {
-            let _ = write!(line, ",{}", row.stats.count);
+            line.push(',');
+            push_unsigned(line, row.stats.count);
         }
         if i > 0 {
             line.push(',');

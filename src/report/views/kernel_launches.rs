@@ -3,7 +3,7 @@
 
 use super::lines::QUANTILES;
 use super::named::{Clock, Named, five, pid};
-use super::words::{KERNEL_NAMES, KernelName, grid_and_block};
+use super::words::{KERNEL_NAMES, KernelName, LaunchSize};
 use crate::analysis::launches::{KernelLaunch, Launches, kernel_launches};
 use crate::analysis::listing;
 use crate::analysis::stats::Stats;
@@ -153,7 +153,7 @@ fn trace(view: &Named, context: &Context) -> Result<Table> {
         let process = launch.call.process;
         let time = |ns: i64| clock.cell(context.frames, process, ns);
         let call_end = launch.call.start_ns.saturating_add(launch.call_ns);
-        let [grid, block] = grid_and_block(labels, launch.shape);
+        let [grid, block] = LaunchSize::of(labels.frames(), launch.shape).texts();
         table.rows.push(vec![
             time(launch.call.start_ns),
             Cell::int(launch.call_ns),

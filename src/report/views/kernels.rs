@@ -1,15 +1,18 @@
 //! Kernels by name, alone or with their launch size.
 
 use super::NVTX_NAME;
-use super::lines::{Lines, QUANTILES};
+use super::lines::{Lines, QUANTILES, RowName};
 use super::named::Named;
-use super::words::{KernelName, grid_and_block};
+use super::words::{KernelName, LaunchSize};
 use crate::analysis::activity::What;
 use crate::analysis::{launches, listing, totals};
 use crate::error::Result;
-use crate::render::table::Table;
+use crate::render::table::{Cell, Table};
 use crate::report::Context;
 use crate::trace::sink::Detail;
+use rayon::prelude::*;
+use std::borrow::Cow;
+use std::cmp::Ordering;
 use trace_format::tables;
 use trace_format::tables::column::kernel;
 
@@ -36,26 +39,57 @@ pub(super) static CUDA_GPU_KERN_GB_SUM: Named = Named {
     make: |view, context| summary(view, context, true),
 };
 
+/// What a row of kernels is called.
+#[derive(PartialEq, Eq, Hash)]
+struct KernelRow<'l> {
+    /// Where rows are apart by it.
+    size: Option<LaunchSize>,
+    name: Cow<'l, str>,
+}
+
+impl RowName for KernelRow<'_> {
+    fn order(&self, other: &Self) -> Ordering {
+        let by_size = match (&self.size, &other.size) {
+            (Some(a), Some(b)) => a.text_order(b),
+            _ => Ordering::Equal,
+        };
+        by_size.then_with(|| self.name.cmp(&other.name))
+    }
+
+    fn cells(&self) -> impl Iterator<Item = Cell> {
+        let size = self.size.iter().flat_map(|size| size.texts().map(Cell::Text));
+        size.chain([Cell::from(&*self.name)])
+    }
+}
+
+/// From so many groups on, all threads find out what they are called.
+const MANY: usize = 1 << 10;
+
 fn summary(view: &Named, context: &Context, with_size: bool) -> Result<Table> {
     let mut lines = Lines::default();
     let style = KernelName::of(context);
-    let names = |shape: u32, range: Option<String>| {
-        let mut names = if with_size { grid_and_block(context.labels, shape).to_vec() } else { Vec::new() };
+    let row = |shape: u32, range: Option<String>| {
         let kernel = style.text(context.labels, shape);
-        names.push(range.map_or_else(|| kernel.to_owned(), |range| format!("{range}/{kernel}")));
-        names
+        let name = range.map_or(Cow::Borrowed(kernel), |range| Cow::Owned(format!("{range}/{kernel}")));
+        KernelRow { size: with_size.then(|| LaunchSize::of(context.frames, shape)), name }
     };
     if context.arguments.iter().any(|argument| argument == NVTX_NAME) {
         let work = listing::gpu_activities(context.frames, context.filter, false)?;
         let innermost = launches::innermost_ranges(context.labels, &work)?;
         for (activity, range) in work.iter().zip(innermost) {
             if let (What::Kernel { shape }, Some(ns)) = (&activity.what, activity.duration_ns) {
-                lines.add(names(*shape, range), ns);
+                lines.add(row(*shape, range), ns);
             }
         }
     } else {
         let kernels = totals_by_name(context, with_size)?;
-        kernels.groups.into_iter().for_each(|group| lines.merge(names(group.key, None), group.stats));
+        let groups = kernels.groups;
+        let rows: Vec<KernelRow> = match groups.len() {
+            ..MANY => groups.iter().map(|group| row(group.key, None)).collect(),
+            _ => groups.par_iter().map(|group| row(group.key, None)).collect(),
+        };
+        lines.reserve(rows.len());
+        rows.into_iter().zip(groups).for_each(|(row, group)| lines.merge(row, group.stats));
     }
     let headings: &[&str] = if with_size { &["GridXYZ", "BlockXYZ", "Name"] } else { &["Name"] };
     Ok(lines.table(view, "Instances", headings))

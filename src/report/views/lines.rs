@@ -1,34 +1,67 @@
 //! The layout that most summaries share: share of the total, total, count, mean, median, extremes, deviation, names.
 
 use super::named::{Named, five, percent};
+use crate::analysis::falling::sort_falling;
 use crate::analysis::stats::{Stats, Wanted};
 use crate::render::table::{Cell, Table};
 use hashbrown::HashMap;
+use rayon::prelude::*;
+use std::cmp::Ordering;
+use std::hash::Hash;
 
 /// Every summary prints medians.
 pub(super) const QUANTILES: Wanted = Wanted { quantiles: true };
 
-/// Groups by their names; what reads the same is one row.
-#[derive(Default)]
-pub(super) struct Lines {
-    rows: HashMap<Vec<String>, Stats>,
+/// What a row is called. There can be a million rows, so that their texts are made when they are printed.
+pub(super) trait RowName: Eq + Hash + Send + Sync {
+    /// The order of rows of the same total: that of their texts.
+    fn order(&self, other: &Self) -> Ordering;
+
+    /// The cells of text.
+    fn cells(&self) -> impl Iterator<Item = Cell>;
 }
 
-impl Lines {
+impl RowName for Vec<String> {
+    fn order(&self, other: &Self) -> Ordering {
+        self.cmp(other)
+    }
+
+    fn cells(&self) -> impl Iterator<Item = Cell> {
+        self.iter().map(|text| Cell::from(text.as_str()))
+    }
+}
+
+/// Groups by their names; what reads the same is one row.
+pub(super) struct Lines<N = Vec<String>> {
+    rows: HashMap<N, Stats>,
+}
+
+impl<N> Default for Lines<N> {
+    fn default() -> Self {
+        Lines { rows: HashMap::new() }
+    }
+}
+
+impl<N: RowName> Lines<N> {
     /// Adds a group to the row with these names.
-    pub(super) fn merge(&mut self, names: Vec<String>, stats: Stats) {
+    pub(super) fn merge(&mut self, names: N, stats: Stats) {
         self.rows.entry(names).or_default().merge(stats);
     }
 
     /// Adds one duration to the row with these names.
-    pub(super) fn add(&mut self, names: Vec<String>, ns: i64) {
+    pub(super) fn add(&mut self, names: N, ns: i64) {
         self.rows.entry(names).or_default().add(ns, QUANTILES);
     }
 
+    /// Makes room for so many more rows.
+    pub(super) fn reserve(&mut self, rows: usize) {
+        self.rows.reserve(rows);
+    }
+
     /// The rows, the largest total first, then by name.
-    pub(super) fn sorted(self) -> Vec<(Vec<String>, Stats)> {
+    pub(super) fn sorted(self) -> Vec<(N, Stats)> {
         let mut rows: Vec<_> = self.rows.into_iter().collect();
-        rows.sort_by(|(a, x), (b, y)| y.total_ns.cmp(&x.total_ns).then_with(|| a.cmp(b)));
+        sort_falling(&mut rows, |(_, stats)| stats.total_ns, |(a, _), (b, _)| a.order(b));
         rows
     }
 
@@ -39,12 +72,20 @@ impl Lines {
         let mut table = view.empty(&numbers, names);
         let rows = self.sorted();
         let all: u128 = rows.iter().map(|(_, stats)| stats.total_ns).sum();
-        for (names, mut stats) in rows {
-            let mut row = vec![percent(stats.total_ns, all), Cell::int(stats.total_ns), Cell::int(stats.count)];
+        let cells = |(name, mut stats): (N, Stats)| {
+            let mut row = Vec::with_capacity(numbers.len() + names.len());
+            row.extend([percent(stats.total_ns, all), Cell::int(stats.total_ns), Cell::int(stats.count)]);
             row.extend(five(&mut stats));
-            row.extend(names.into_iter().map(Cell::Text));
-            table.rows.push(row);
-        }
+            row.extend(name.cells());
+            row
+        };
+        table.rows = match rows.len() {
+            ..MANY => rows.into_iter().map(cells).collect(),
+            _ => rows.into_par_iter().map(cells).collect(),
+        };
         table
     }
 }
+
+/// From so many rows on, all threads make them.
+const MANY: usize = 1 << 12;

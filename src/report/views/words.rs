@@ -2,6 +2,9 @@
 
 use super::super::Context;
 use crate::analysis::labels::Labels;
+use crate::trace::frames::Frames;
+use std::cmp::Ordering;
+use std::ops::Range;
 use trace_format::vocabulary::{memcpy_kind, range_style, uvm_kind};
 
 /// Arguments of views that print kernel names.
@@ -42,18 +45,30 @@ impl KernelName {
     }
 }
 
-/// Three dimensions, each at least four wide.
-fn triple(x: Option<i64>, y: Option<i64>, z: Option<i64>) -> String {
-    match (x, y, z) {
-        (Some(x), Some(y), Some(z)) => format!("{x:4} {y:4} {z:4}"),
-        _ => String::new(),
-    }
-}
+/// Grid and block of a launch; each `None` where the trace does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct LaunchSize([Option<[i64; 3]>; 2]);
 
-/// Grid and block of a launch shape; empty where the trace does not say.
-pub(super) fn grid_and_block(labels: &Labels, shape: u32) -> [String; 2] {
-    let Some(row) = labels.shape(shape) else { return Default::default() };
-    [triple(row.grid_x, row.grid_y, row.grid_z), triple(row.block_x, row.block_y, row.block_z)]
+/// Numbers below this take the four characters that they are given, so that they have the order of their texts.
+const FOUR_DIGITS: Range<i64> = 0..10_000;
+
+impl LaunchSize {
+    /// That of a launch shape.
+    pub(super) fn of(frames: &Frames, shape: u32) -> LaunchSize {
+        LaunchSize(frames.launch_size(shape).map(|[x, y, z]| Some([x?, y?, z?])))
+    }
+
+    /// As printed: grid and block, empty where the trace does not say.
+    pub(super) fn texts(&self) -> [String; 2] {
+        self.0.map(|size| size.map_or_else(String::new, |[x, y, z]| format!("{x:4} {y:4} {z:4}")))
+    }
+
+    /// The order of the texts.
+    pub(super) fn text_order(&self, other: &LaunchSize) -> Ordering {
+        let is_short = |size: &LaunchSize| size.0.iter().flatten().flatten().all(|n| FOUR_DIGITS.contains(n));
+        // The empty text comes first, as does `None`.
+        if is_short(self) && is_short(other) { self.0.cmp(&other.0) } else { self.texts().cmp(&other.texts()) }
+    }
 }
 
 /// `CUpti_ActivityMemcpyKind` of migrations as nsys records them, and `CUpti_ActivityUnifiedMemoryCounterKind` of the
@@ -109,4 +124,26 @@ pub(super) fn range_name(labels: &Labels, domain: u32, name: u32) -> String {
 /// A range in listings: its text, behind its domain if that has a name.
 pub(super) fn range_text(labels: &Labels, domain: u32, name: u32) -> String {
     if domain == 0 { labels.text(name).to_owned() } else { range_name(labels, domain, name) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_the_order_of_their_texts() {
+        let numbers = [0, 1, 9, 10, 99, 4_095, 9_999, 10_000, 65_535, 2_147_483_647, -1];
+        let mut sizes = vec![LaunchSize::default()];
+        for x in numbers {
+            for y in [1, 64, 12_345] {
+                sizes.push(LaunchSize([Some([x, y, 1]), Some([128, 1, 1])]));
+                sizes.push(LaunchSize([Some([y, x, 1]), None]));
+            }
+        }
+        for a in &sizes {
+            for b in &sizes {
+                assert_eq!(a.text_order(b), a.texts().cmp(&b.texts()), "{a:?} {b:?}");
+            }
+        }
+    }
 }
