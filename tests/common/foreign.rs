@@ -292,6 +292,22 @@ pub fn cprofile() -> Vec<u8> {
     bytes
 }
 
+/// What Python's logging wrote about functions.
+const FUNCTION_LOG: &str = r#"loading
+INFO:root:{"function": "inner", "execution_time": 0.007812500, "timestamp": 1640995200.017812500, "n": 4}
+INFO:root:{"function": "outer", "execution_time": 0.250000000, "timestamp": 1640995200.250000000, "n": 4}
+INFO:root:{"function": "outer", "execution_time": 0.125000000, "timestamp": 1640995201.000000000, "n": 4}
+"#;
+
+/// A few columns of an export of ours.
+const GPUPROF_CSV: &str = "\
+table,name,start_ns,duration_ns,end_ns,process,pid,clock,origin_ns,device,context,stream,tid,correlation,grid_x,block_x,kind,bytes,domain,result,style,is_last
+api,cudaLaunchKernel,1700000000000001000,6000,1700000000000007000,0,42,unix,1700000000000000000,,,,42,1,,,,,0,0,,0
+kernel,\"add(int, int)\",1700000000000009000,500,1700000000000009500,0,42,unix,1700000000000000000,0,1,7,,1,8,128,,,,,,0
+memcpy,[CUDA memcpy HtoD],1700000000000011000,700,1700000000000011700,0,42,unix,1700000000000000000,0,1,7,,2,,,1,4096,,,,0
+range,step,1700000000000000500,,1700000000000012000,0,42,unix,1700000000000000000,,,,42,,,,,,,,0,1
+";
+
 /// All of them, by what they are.
 pub fn foreign_kinds() -> Vec<(&'static str, Vec<u8>)> {
     let texts = [
@@ -314,6 +330,8 @@ pub fn foreign_kinds() -> Vec<(&'static str, Vec<u8>)> {
         ("py-spy Chrome trace", PYSPY_CHROME),
         ("Chrome trace", CHROME),
         ("TensorFlow timeline", TENSORFLOW),
+        ("log of functions", FUNCTION_LOG),
+        ("CSV of ours", GPUPROF_CSV),
     ];
     let mut kinds: Vec<(&'static str, Vec<u8>)> =
         texts.into_iter().map(|(kind, text)| (kind, text.as_bytes().to_vec())).collect();

@@ -17,7 +17,10 @@ const NOT_ASKED_FOR: &[(u32, &str)] = &[
     ),
     (cupti_sys::CUPTI_ACTIVITY_KIND_CDP_KERNEL, "comes with the kernels of toolkits that have it"),
     (cupti_sys::CUPTI_ACTIVITY_KIND_DEVICE_GRAPH_TRACE, "comes with the graphs of toolkits that have it"),
-    (cupti_sys::CUPTI_ACTIVITY_KIND_MEMORY_POOL, "comes with the records of memory"),
+    (
+        cupti_sys::CUPTI_ACTIVITY_KIND_MEMORY,
+        "allocations as CUPTI had them before 11.2, where kinds 49 and 50 took their place",
+    ),
 ];
 
 #[test]
