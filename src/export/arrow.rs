@@ -13,8 +13,9 @@ use std::io::BufWriter;
 use std::path::Path;
 use std::sync::Arc;
 use trace_format::columns::Values;
-use trace_format::schema::{ColumnType, TableSpec};
+use trace_format::schema::{AnyColumn as _, ColumnType, TableSpec};
 use trace_format::tables;
+use trace_format::tables::column::{any, kernel};
 
 /// The format.
 pub static ARROW: Exporter = Exporter {
@@ -105,10 +106,10 @@ impl Prepared {
             Source::Label if table == &tables::KERNEL => {
                 let kernels = frames.kernels();
                 let values = text(kernels.len(), &|kernel| labels.name_of(kernels[kernel as usize]).to_owned());
-                Some(ById { column: table.column_index("shape_id")?, of_kernels: true, values })
+                Some(ById { column: table.column_index(kernel::SHAPE_ID.name())?, of_kernels: true, values })
             }
             Source::Label if table == &tables::API => {
-                let ids = table.column_index("name_id")?;
+                let ids = table.column_index(any::NAME_ID.name())?;
                 of_ids(ids, text(frames.names.len(), &|name| labels.api(name).to_owned()))
             }
             Source::Name(ids) => of_ids(ids, text(frames.names.len(), &|name| labels.text(name).to_owned())),

@@ -21,9 +21,9 @@ use plan::Plan;
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::io::Write;
-use trace_format::schema::{Role, TableSpec};
+use trace_format::schema::{AnyColumn as _, Role, TableSpec};
 use trace_format::tables;
-use trace_format::tables::column::device;
+use trace_format::tables::column::{any, device};
 
 /// The CSV timeline.
 pub static CSV: Exporter = Exporter {
@@ -123,7 +123,7 @@ pub fn timeline_tables() -> Vec<&'static TableSpec> {
 
 /// Whether rows of a table stand on the timeline: arguments of rows would be there a second time.
 fn has_place(table: &TableSpec) -> bool {
-    table.column_index("start_ns").is_some() && table != &tables::DETAILS
+    table.column_index(any::START_NS.name()).is_some() && table != &tables::DETAILS
 }
 
 fn is_remark(table: &TableSpec) -> bool {
@@ -285,7 +285,7 @@ fn write_rows(context: &Context, rows: &Rows, format: &impl Format, out: &mut (i
 }
 
 fn has_start(piece: &Piece, i: usize) -> bool {
-    piece.table().column_index("start_ns").is_some_and(|start| !piece.rows.columns[start].is_null(i))
+    piece.table().column_index(any::START_NS.name()).is_some_and(|start| !piece.rows.columns[start].is_null(i))
 }
 
 fn write_folder(context: &Context, destination: &mut Destination) -> Result<()> {

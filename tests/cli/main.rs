@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod column_names;
 mod completeness;
 mod errors;
 mod export;

@@ -13,7 +13,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use trace_format::read::TraceReader;
-use trace_format::schema::AnyColumn as _;
+use trace_format::schema::{AnyColumn as _, Role, TableSpec};
 use trace_format::tables::column::loss;
 use trace_format::tables::{self, ROLE, ROLE_LAUNCHER};
 
@@ -268,20 +268,13 @@ fn look_at(path: &Path) -> Result<Trace, String> {
     })
 }
 
+/// Tables of activity that tell how it was recorded, and not what the program did.
+static OF_RECORDING: [&TableSpec; 4] =
+    [&tables::OVERHEAD, &tables::EXTERNAL, &tables::CPU_SAMPLE, &tables::LAUNCH_STACK];
+
 /// Whether the table tells of what the program did, and not of what it is made of or how it was recorded.
-fn is_activity(table: &trace_format::schema::TableSpec) -> bool {
-    [
-        &tables::SYNC,
-        &tables::GRAPH,
-        &tables::MEMORY,
-        &tables::UVM,
-        &tables::EVENT,
-        &tables::JIT,
-        &tables::OPENACC,
-        &tables::OPENMP,
-    ]
-    .iter()
-    .any(|activity| activity.id == table.id)
+fn is_activity(table: &TableSpec) -> bool {
+    table.role == Role::Activity && !OF_RECORDING.contains(&table)
 }
 
 /// Why nothing was recorded, by the best witness there is.

@@ -9,8 +9,9 @@ use crate::lines::words::{UNKNOWN_OVERHEAD, described, overhead_word};
 use crate::trace::ordered::Piece;
 use std::borrow::Cow;
 use trace_format::columns::Batch;
+use trace_format::schema::AnyColumn as _;
 use trace_format::tables;
-use trace_format::tables::column::{any, host_call, sample};
+use trace_format::tables::column::{any, api, host_call, overhead, range, sample};
 use trace_format::vocabulary::host_call_domain;
 use trace_format::vocabulary::{
     api_domain,
@@ -32,8 +33,8 @@ impl Events<'_> {
         self.prepared.call_suffix(&mut own, name);
         self.own_times(&mut own, piece, slot, columns.duration_ns.get(i));
         self.own_thread(&mut own, slot, columns.tid.get(i));
-        own.number("domain", Some(domain).filter(|&domain| domain > 1));
-        own.number("result", columns.result.get(i));
+        own.column(api::DOMAIN, Some(domain).filter(|&domain| domain > 1));
+        own.column(api::RESULT, columns.result.get(i));
         own.end();
         self.arrow(out, piece, slot, correlation, true);
     }
@@ -42,8 +43,8 @@ impl Events<'_> {
     fn own_thread(&self, own: &mut GpuprofArgument, slot: &Slot, tid: Option<u32>) {
         match tid {
             Some(tid) if tid == self.head(slot).tid => {}
-            Some(tid) => own.number("tid", Some(tid)),
-            None => own.key("tid").extend_from_slice(b"null"),
+            Some(tid) => own.column(any::TID, Some(tid)),
+            None => own.key(any::TID.name()).extend_from_slice(b"null"),
         }
     }
 
@@ -56,8 +57,8 @@ impl Events<'_> {
         let mut own = GpuprofArgument::new(out);
         self.own_times(&mut own, piece, slot, columns.duration_ns.get(i));
         self.own_thread(&mut own, slot, columns.tid.get(i));
-        own.number("kind", Some(kind).filter(|&kind| word.is_none() && kind != 0));
-        own.number("correlation", columns.correlation.get(i).map(|c| c as i64));
+        own.column(overhead::KIND, Some(kind).filter(|&kind| word.is_none() && kind != 0));
+        own.column(overhead::CORRELATION, columns.correlation.get(i).map(|c| c as i64));
         own.end();
     }
 
@@ -77,19 +78,19 @@ impl Events<'_> {
         number(out, b"\"External id\":", Some(id as i64).filter(|&id| has_external_id && id != 0));
         let mut own = GpuprofArgument::new(out);
         self.prepared.exact_name(&mut own, name);
-        own.number("style", Some(style).filter(|style| !matches!(style, OPERATOR..=PYTHON)));
+        own.column(range::STYLE, Some(style).filter(|style| !matches!(style, OPERATOR..=PYTHON)));
         let duration = columns.end_ns.get(i).map(|end| end.saturating_sub(slot.start_ns));
         self.own_times(&mut own, piece, slot, duration);
         self.own_thread(&mut own, slot, columns.tid.get(i));
-        own.number("range_id", Some(id as i64).filter(|&id| !has_external_id && id != 0));
+        own.column(range::RANGE_ID, Some(id as i64).filter(|&id| !has_external_id && id != 0));
         if let Some(domain) = columns.domain_id.get(i) {
-            json::exact(own.key("domain_id"), self.context.frames.names.get(domain));
+            json::exact(own.key(range::DOMAIN_ID.name()), self.context.frames.names.get(domain));
         }
-        own.number("category", columns.category.get(i));
-        own.number("color", columns.color.get(i));
-        own.number("payload_i64", columns.payload_i64.get(i));
+        own.column(range::CATEGORY, columns.category.get(i));
+        own.column(range::COLOR, columns.color.get(i));
+        own.column(range::PAYLOAD_I64, columns.payload_i64.get(i));
         if let Some(payload) = columns.payload_f64.get(i) {
-            json::float(own.key("payload_f64"), payload);
+            json::float(own.key(range::PAYLOAD_F64.name()), payload);
         }
         own.end();
     }

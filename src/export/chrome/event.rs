@@ -14,7 +14,8 @@ use crate::lines::place::Slot;
 use crate::lines::view::view;
 use crate::trace::ordered::Piece;
 use trace_format::columns::Batch;
-use trace_format::tables::column::{api, kernel, memcpy, memset, overhead, range, sync};
+use trace_format::schema::AnyColumn as _;
+use trace_format::tables::column::{any, api, kernel, memcpy, memset, overhead, range, sync};
 use trace_format::vocabulary::range_style::PYTHON;
 
 view! {
@@ -223,13 +224,13 @@ impl Events<'_> {
     #[inline]
     pub fn own_times(&self, own: &mut GpuprofArgument, piece: &Piece, slot: &Slot, duration_ns: Option<i64>) {
         if self.relative(slot.drawn_ns()).wrapping_add(self.zero_ns) != slot.start_ns {
-            own.number("start_ns", Some(slot.start_ns));
+            own.column(any::START_NS, Some(slot.start_ns));
         }
         let written = (slot.form == Form::Slice).then(|| slot.end_ns.saturating_sub(slot.start_ns));
         if duration_ns != written {
             match duration_ns {
-                Some(_) => own.number("duration_ns", duration_ns),
-                None => own.key("duration_ns").extend_from_slice(b"null"),
+                Some(_) => own.column(any::DURATION_NS, duration_ns),
+                None => own.key(any::DURATION_NS.name()).extend_from_slice(b"null"),
             }
         }
         if self.several_processes {

@@ -16,6 +16,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use trace_format::schema::{Row, TableSpec};
+use trace_format::schema::AnyColumn as _;
 use trace_format::tables::column::{any, foreign};
 use trace_format::tables::{self, DetailsRow};
 
@@ -266,18 +267,18 @@ impl Lanes {
             arguments(out, names.get(id));
         }
         let mut own = GpuprofArgument::new(out);
-        own.number("form", rows.form.get(i));
+        own.column(foreign::FORM, rows.form.get(i));
         prepared.exact_name(&mut own, name_id);
         if drawn_ns.wrapping_add(zero_ns) != start_ns {
-            own.number("start_ns", Some(start_ns));
+            own.column(foreign::START_NS, Some(start_ns));
         }
         if duration_ns.is_none() {
-            own.key("duration_ns").extend_from_slice(b"null");
+            own.key(foreign::DURATION_NS.name()).extend_from_slice(b"null");
         }
         own.number("process", Some(piece.process));
-        own.number("device", rows.device.get(i));
-        own.number("stream", rows.stream.get(i));
-        own.number("tid", rows.tid.get(i));
+        own.column(foreign::DEVICE, rows.device.get(i));
+        own.column(foreign::STREAM, rows.stream.get(i));
+        own.column(foreign::TID, rows.tid.get(i));
         own.end();
     }
 

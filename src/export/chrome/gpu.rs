@@ -10,6 +10,8 @@ use crate::lines::view::Col;
 use crate::lines::words::{UNKNOWN_SYNC, copy_word, sync_word};
 use crate::trace::ordered::Piece;
 use std::io::Write as _;
+use trace_format::schema::AnyColumn as _;
+use trace_format::tables::column::{any, kernel, memcpy, memset, sync};
 
 /// Memory kinds that have a name of their own.
 fn has_name(kind: u32) -> bool {
@@ -25,14 +27,14 @@ impl Events<'_> {
         self.prepared.kernel(out, shape);
         self.work(out, piece, slot, correlation, (columns.graph_id, columns.graph_node_id), i);
         let mut own = GpuprofArgument::new(out);
-        own.number("shape_id", Some(shape));
+        own.column(kernel::SHAPE_ID, Some(shape));
         self.own_times(&mut own, piece, slot, columns.duration_ns.get(i));
         own_node(&mut own, columns.graph_node_id.get(i));
-        own.number("queued_ns", columns.queued_ns.get(i));
-        own.number("submitted_ns", columns.submitted_ns.get(i));
-        own.number("channel", columns.channel.get(i));
-        own.number("priority", columns.priority.get(i));
-        own.number("flags", columns.flags.get(i));
+        own.column(kernel::QUEUED_NS, columns.queued_ns.get(i));
+        own.column(kernel::SUBMITTED_NS, columns.submitted_ns.get(i));
+        own.column(kernel::CHANNEL, columns.channel.get(i));
+        own.column(kernel::PRIORITY, columns.priority.get(i));
+        own.column(kernel::FLAGS, columns.flags.get(i));
         own.end();
         self.arrow(out, piece, slot, correlation, false);
     }
@@ -88,15 +90,15 @@ impl Events<'_> {
         let mut own = GpuprofArgument::new(out);
         self.own_times(&mut own, piece, slot, duration);
         own_node(&mut own, columns.graph_node_id.get(i));
-        own.number("kind", Some(kind).filter(|_| !is_exact));
-        own.number("src_kind", Some(src).filter(|&kind| !has_name(kind)));
-        own.number("dst_kind", Some(dst).filter(|&kind| !has_name(kind)));
-        own.number("src_device", columns.src_device.get(i));
-        own.number("dst_device", columns.dst_device.get(i));
-        own.number("src_context", columns.src_context.get(i));
-        own.number("dst_context", columns.dst_context.get(i));
-        own.number("flags", columns.flags.get(i));
-        own.number("channel", columns.channel.get(i));
+        own.column(memcpy::KIND, Some(kind).filter(|_| !is_exact));
+        own.column(memcpy::SRC_KIND, Some(src).filter(|&kind| !has_name(kind)));
+        own.column(memcpy::DST_KIND, Some(dst).filter(|&kind| !has_name(kind)));
+        own.column(memcpy::SRC_DEVICE, columns.src_device.get(i));
+        own.column(memcpy::DST_DEVICE, columns.dst_device.get(i));
+        own.column(memcpy::SRC_CONTEXT, columns.src_context.get(i));
+        own.column(memcpy::DST_CONTEXT, columns.dst_context.get(i));
+        own.column(memcpy::FLAGS, columns.flags.get(i));
+        own.column(memcpy::CHANNEL, columns.channel.get(i));
         own.end();
         self.arrow(out, piece, slot, correlation, false);
     }
@@ -115,9 +117,9 @@ impl Events<'_> {
         let mut own = GpuprofArgument::new(out);
         self.own_times(&mut own, piece, slot, duration);
         own_node(&mut own, columns.graph_node_id.get(i));
-        own.number("value", columns.value.get(i).filter(|&value| value != 0));
-        own.number("mem_kind", Some(kind).filter(|&kind| !has_name(kind)));
-        own.number("flags", columns.flags.get(i));
+        own.column(memset::VALUE, columns.value.get(i).filter(|&value| value != 0));
+        own.column(memset::MEM_KIND, Some(kind).filter(|&kind| !has_name(kind)));
+        own.column(memset::FLAGS, columns.flags.get(i));
         own.end();
         self.arrow(out, piece, slot, correlation, false);
     }
@@ -134,16 +136,16 @@ impl Events<'_> {
         number(out, b"\"wait_on_cuda_event_id\":", event);
         let mut own = GpuprofArgument::new(out);
         self.own_times(&mut own, piece, slot, columns.duration_ns.get(i));
-        own.number("kind", Some(kind).filter(|&kind| word.is_none() && kind != 0));
+        own.column(sync::KIND, Some(kind).filter(|&kind| word.is_none() && kind != 0));
         // Kineto's -1 for none is CUPTI's largest id.
         let is_none = |value: Option<u32>| value == Some(u32::MAX);
         match columns.context.get(i) {
-            None => own.key("context").extend_from_slice(b"null"),
-            context => own.number("context", context.filter(|_| is_none(context))),
+            None => own.key(sync::CONTEXT.name()).extend_from_slice(b"null"),
+            context => own.column(sync::CONTEXT, context.filter(|_| is_none(context))),
         }
-        own.number("stream", columns.stream.get(i).filter(|&v| is_none(Some(v))));
-        own.number("event", event.filter(|&v| is_none(Some(v))));
-        own.number("result", columns.result.get(i));
+        own.column(sync::STREAM, columns.stream.get(i).filter(|&v| is_none(Some(v))));
+        own.column(sync::EVENT, event.filter(|&v| is_none(Some(v))));
+        own.column(sync::RESULT, columns.result.get(i));
         own.end();
     }
 }
@@ -151,6 +153,6 @@ impl Events<'_> {
 /// A node's id, where it is more than a signed number holds.
 fn own_node(own: &mut GpuprofArgument, node: Option<u64>) {
     if let Some(node) = node.filter(|&node| i64::try_from(node).is_err()) {
-        json::unsigned(own.key("graph_node_id"), node);
+        json::unsigned(own.key(any::GRAPH_NODE_ID.name()), node);
     }
 }

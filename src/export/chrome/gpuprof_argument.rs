@@ -5,7 +5,7 @@
 use super::json;
 use crate::trace::names::Names;
 use trace_format::columns::{Batch, Values};
-use trace_format::schema::Unit;
+use trace_format::schema::{AnyColumn, Unit};
 
 /// The argument `gpuprof` of one event, which comes last.
 pub struct GpuprofArgument<'o> {
@@ -28,6 +28,12 @@ impl<'o> GpuprofArgument<'o> {
         self.out.extend_from_slice(key.as_bytes());
         self.out.extend_from_slice(b"\":");
         self.out
+    }
+
+    /// The number that a row has in this column, if there is one.
+    #[inline]
+    pub fn column(&mut self, column: &impl AnyColumn, value: Option<impl Into<i64>>) {
+        self.number(column.name(), value);
     }
 
     /// A number, if there is one.

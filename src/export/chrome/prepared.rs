@@ -6,8 +6,10 @@ use crate::analysis::labels::Labels;
 use crate::trace::slots::Slots;
 use hashbrown::HashMap;
 use std::io::Write as _;
+use trace_format::schema::AnyColumn as _;
 use trace_format::tables::ShapeRow;
 use trace_format::vocabulary::external_kind::CUSTOM_0;
+use trace_format::tables::column::{any};
 
 /// Launch shapes up to which prepared text is kept. More of them repeat too seldom to be worth their memory.
 const SHAPES: usize = 100_000;
@@ -143,7 +145,7 @@ impl<'a> Prepared<'a> {
     pub fn exact_name(&self, own: &mut GpuprofArgument, name: u32) {
         let bytes = self.labels.frames().names.get(name);
         if std::str::from_utf8(bytes).is_err() {
-            json::exact(own.key("name_id"), bytes);
+            json::exact(own.key(any::NAME_ID.name()), bytes);
         }
     }
 }

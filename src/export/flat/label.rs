@@ -4,24 +4,25 @@ use super::{Cell, stored};
 use crate::cupti::operation;
 use crate::export::Context;
 use crate::trace::ordered::Piece;
-use trace_format::schema::TableSpec;
+use trace_format::schema::{AnyColumn as _, TableSpec, TypedColumn};
+use trace_format::tables::column::{any, kernel, note, sample};
 
 /// The column that the label of a row depends on; `None`: all rows of the table have the same.
-pub fn label_column(table: &TableSpec) -> Option<&'static str> {
+pub fn label_column(table: &TableSpec) -> Option<&'static TypedColumn<u32>> {
     match table.name {
-        "kernel" => Some("shape_id"),
-        "memcpy" | "openmp" => Some("kind"),
+        "kernel" => Some(kernel::SHAPE_ID),
+        "memcpy" | "openmp" => Some(any::KIND),
         "memset" => None,
-        "note" => Some("text_id"),
-        "sample" => Some("metric_id"),
-        _ => Some("name_id"),
+        "note" => Some(note::TEXT_ID),
+        "sample" => Some(sample::METRIC_ID),
+        _ => Some(any::NAME_ID),
     }
 }
 
 /// What people call row `i`; empty where there is no word for it.
 pub fn label<'a>(context: &Context<'a>, piece: &Piece, i: usize) -> &'a str {
     let labels = context.labels;
-    let column = label_column(piece.table()).and_then(|name| piece.table().column_index(name));
+    let column = label_column(piece.table()).and_then(|column| piece.table().column_index(column.name()));
     let number = column.and_then(|column| match stored(piece, column, i) {
         Cell::Whole(value) => u32::try_from(value).ok(),
         _ => None,

@@ -11,7 +11,7 @@ use parquet::errors::ParquetError;
 use parquet::schema::types::ColumnDescPtr;
 use std::ops::Range;
 use trace_format::columns::{Column, Values};
-use trace_format::schema::{Encoding, TableSpec};
+use trace_format::schema::{AnyColumn as _, Encoding, TableSpec};
 
 /// Rows that follow each other both in the order and in their piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -250,7 +250,7 @@ impl Texts {
             Source::DeviceName(column) | Source::ThreadName(column) => Key::IdOfProcess(column),
             Source::Cell(column) => Key::Bytes(column),
             Source::Label => {
-                let column = flat::label_column(table).and_then(|name| table.column_index(name));
+                let column = flat::label_column(table).and_then(|column| table.column_index(column.name()));
                 column.map_or(Key::Process, Key::Id)
             }
             Source::None

@@ -12,8 +12,8 @@ use crate::lines::place::{Placed, Slot};
 use crate::trace::ordered::Piece;
 use std::sync::OnceLock;
 use trace_format::columns::{Batch, Values};
-use trace_format::schema::Unit;
-use trace_format::tables::column::{api, host_call};
+use trace_format::schema::{AnyColumn as _, Unit};
+use trace_format::tables::column::{any, api, host_call};
 use trace_format::vocabulary::{api_domain, host_call_domain, range_style};
 
 /// Launch shapes up to which their arguments are prepared once and kept.
@@ -148,7 +148,7 @@ impl Events<'_> {
 
     /// Every column of a row, under its name in the registry.
     fn all_columns(&self, out: &mut Vec<u8>, rows: &Batch, i: usize) {
-        let times = ["start_ns", "duration_ns", "end_ns"];
+        let times = [any::START_NS, any::DURATION_NS, any::END_NS].map(|column| column.name());
         for (spec, column) in rows.table.columns.iter().zip(&rows.columns) {
             if column.is_null(i) || times.contains(&spec.name) {
                 continue;

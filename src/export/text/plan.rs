@@ -9,8 +9,9 @@ use crate::trace::ordered::Piece;
 use crate::trace::slots::Slots;
 use hashbrown::HashMap;
 use trace_format::columns::Values;
-use trace_format::schema::{ColumnType, TableSpec};
+use trace_format::schema::{AnyColumn as _, ColumnType, TableSpec};
 use trace_format::tables;
+use trace_format::tables::column::{any, kernel};
 
 /// Shapes up to which their text is kept. Of more, few come again, and all of them would take memory to the end.
 const MOST_SHAPES: usize = 100_000;
@@ -122,11 +123,11 @@ impl<'a, F: Format> Plan<'a, F> {
                 Step::OfProcess((0..frames.processes.len() as u32).map(of).collect())
             }
             Source::Label if table == &tables::KERNEL => {
-                Step::OfId(table.column_index("shape_id").unwrap_or(0), Slots::new(frames.kernels().len()))
+                Step::OfId(table.column_index(kernel::SHAPE_ID.name()).unwrap_or(0), Slots::new(frames.kernels().len()))
             }
             // Names of calls are few; those of ranges need not be.
             Source::Label if table == &tables::API => {
-                Step::OfId(table.column_index("name_id").unwrap_or(0), Slots::new(frames.names.len()))
+                Step::OfId(table.column_index(any::NAME_ID.name()).unwrap_or(0), Slots::new(frames.names.len()))
             }
             Source::DeviceName(column) => {
                 let known = frames.devices.iter().map(|(process, row)| (*process, row.device));
