@@ -54,7 +54,8 @@ fn columns_are_named_by_constants() {
         // Every second piece stands between quotes.
         let names = line.split('"').skip(1).step_by(2).filter(|name| is_column(name));
         let is_elsewhere = ELSEWHERE.iter().any(|(begins, _)| file.to_string_lossy().starts_with(begins));
-        found.extend(names.filter(|_| !is_elsewhere).map(|name| format!("src/{}:{number}: {name}", file.display())));
+        found
+            .extend(names.filter(|_| !is_elsewhere).map(|name| format!("src/{}:{number}: {name}", file.display())));
     }
     assert!(
         found.is_empty(),

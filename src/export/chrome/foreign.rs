@@ -15,8 +15,8 @@ use hashbrown::HashMap;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use trace_format::schema::{Row, TableSpec};
 use trace_format::schema::AnyColumn as _;
+use trace_format::schema::{Row, TableSpec};
 use trace_format::tables::column::{any, foreign};
 use trace_format::tables::{self, DetailsRow};
 

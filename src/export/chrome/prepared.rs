@@ -8,8 +8,8 @@ use hashbrown::HashMap;
 use std::io::Write as _;
 use trace_format::schema::AnyColumn as _;
 use trace_format::tables::ShapeRow;
+use trace_format::tables::column::any;
 use trace_format::vocabulary::external_kind::CUSTOM_0;
-use trace_format::tables::column::{any};
 
 /// Launch shapes up to which prepared text is kept. More of them repeat too seldom to be worth their memory.
 const SHAPES: usize = 100_000;

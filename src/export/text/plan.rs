@@ -122,9 +122,10 @@ impl<'a, F: Format> Plan<'a, F> {
                 };
                 Step::OfProcess((0..frames.processes.len() as u32).map(of).collect())
             }
-            Source::Label if table == &tables::KERNEL => {
-                Step::OfId(table.column_index(kernel::SHAPE_ID.name()).unwrap_or(0), Slots::new(frames.kernels().len()))
-            }
+            Source::Label if table == &tables::KERNEL => Step::OfId(
+                table.column_index(kernel::SHAPE_ID.name()).unwrap_or(0),
+                Slots::new(frames.kernels().len()),
+            ),
             // Names of calls are few; those of ranges need not be.
             Source::Label if table == &tables::API => {
                 Step::OfId(table.column_index(any::NAME_ID.name()).unwrap_or(0), Slots::new(frames.names.len()))
