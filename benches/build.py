@@ -39,7 +39,9 @@ class Failed(Exception):
 def measured(command, work, target, fatal=True, variables=None):
     """Runs a command on the copy of the checkout; wall seconds and minutes of CPU, of all its children together."""
     print(f"gpuprof: {' '.join(command)}", file=sys.stderr)
-    environment = {**os.environ, **(variables or {}), "CARGO_TARGET_DIR": f"{work}/{target}", "CARGO_TERM_COLOR": "never"}
+    # Our own settings are none of the programs that are measured: the collector names variables that it does not know.
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GPUPROF_BUILD_")}
+    environment = {**inherited, **(variables or {}), "CARGO_TARGET_DIR": f"{work}/{target}", "CARGO_TERM_COLOR": "never"}
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     code = subprocess.run(command, cwd=f"{work}/sources", env=environment, stdout=sys.stderr).returncode
     wall, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
