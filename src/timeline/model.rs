@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::trace::select::Filter;
 use trace_format::schema::TableSpec;
 use trace_format::tables;
-use trace_format::tables::column::{any, api, kernel, memcpy, memset, openacc, range, sync, uvm};
+use trace_format::tables::column::{any, kernel, memcpy, memset, openacc, range, sync, uvm};
 
 /// Longest stretch of time that JavaScript counts in whole nanoseconds: 104 days.
 const LONGEST_NS: u64 = (1 << 53) - 1;
@@ -147,7 +147,7 @@ const GPU: &[Take] = &[
 ];
 const API: &[Take] = &[
     Take::Plain(any::TID),
-    Take::Plain(api::DOMAIN),
+    Take::Plain(any::DOMAIN),
     Take::Plain(any::CORRELATION),
     Take::Plain(any::RESULT),
     Take::Plain(any::NAME_ID),

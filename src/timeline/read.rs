@@ -123,6 +123,13 @@ impl Raw {
         takes: &[Take],
         ends: Ends,
     ) -> Result<Raw> {
+        let is_anothers =
+            |column: &dyn AnyColumn| !column.is_of(table) && table.column_index(column.name()).is_some();
+        debug_assert!(
+            !takes.iter().any(|take| is_anothers(take.column())),
+            "{} has a column of the name of one of another table's that is taken",
+            table.name
+        );
         let mut columns: Vec<&dyn AnyColumn> = vec![any::START_NS, ends.column()];
         columns.extend(takes.iter().map(|take| take.column()).filter(|column| column.is_of(table)));
         frames.fold(

@@ -299,7 +299,17 @@ impl Batch {
     /// A column of whichever table has it, for what is done alike with rows of different tables. Every row of another
     /// table is null.
     pub fn get_if_any<T: Fixed>(&self, column: &TypedColumn<T>) -> Cells<'_, T> {
-        if column.is_of(self.table) { self.get(column) } else { Cells { values: &[], valid: None } }
+        if column.is_of(self.table) {
+            return self.get(column);
+        }
+        // Then it is the column of `column::any` that is meant.
+        debug_assert!(
+            self.column(column.name()).is_none_or(|own| T::values(&own.values).is_none()),
+            "{} has a {} of its own",
+            self.table.name,
+            column.name()
+        );
+        Cells { values: &[], valid: None }
     }
 
     /// A column of byte strings, if the batch has it.

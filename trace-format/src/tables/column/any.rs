@@ -29,6 +29,7 @@ any! {
     NAME_ID: u32 = "name_id";
     BYTES: i64 = "bytes";
     KIND: u32 = "kind";
+    DOMAIN: u32 = "domain";
     RESULT: u32 = "result";
     GRAPH_ID: u32 = "graph_id";
     GRAPH_NODE_ID: u64 = "graph_node_id";
