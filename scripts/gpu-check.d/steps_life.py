@@ -15,7 +15,7 @@ def _ends_as_bare(lab, check, how):
     check.equal("status", run.status, bare.status)
     check.equal("stdout", run.out, bare.out)
     added_s = round(run.wall_s - bare.wall_s, 3)
-    check.at_most("seconds longer than without us", added_s, EXIT_DEADLINE_MS / 1000 + 0.2 + (5 if lab.sim else 0.8))
+    check.at_most("seconds longer than without us", added_s, EXIT_DEADLINE_MS / 1000 + 0.2 + 0.8)
     check.figures["wall_s bare, with us"] = [round(bare.wall_s, 3), round(run.wall_s, 3)]
     for trace in traces:
         check.equal("problems in the file", trace.problems, [])

@@ -50,7 +50,7 @@ pub fn command(args: &[&str]) -> Command {
 }
 
 /// Longer than any run here takes on the slowest machine. A run that is still going has lost its way.
-pub const DEADLINE: Duration = Duration::from_secs(180);
+pub const DEADLINE: Duration = Duration::from_secs(60);
 
 /// Runs a program to its end. No run may panic, whatever it was given, nor go on for ever.
 pub fn answer(command: &mut Command) -> Answer {

@@ -156,19 +156,12 @@ fn a_cupti_that_somebody_else_holds_is_not_touched_at_all() {
 /// How much longer a run may take than its deadline: 0.2 s by the design, the rest for a busy machine.
 const GRACE: Duration = Duration::from_millis(700);
 
-/// A run with a CUPTI that stalls, made again if it takes too long: a machine that is busy is late now and then, a wait
-/// that somebody wrote is late every time.
-fn stalled<'s>(run: impl Fn() -> Run<'s>, bare: &Ended, what: &str) -> Ended {
-    for more in (0..3).rev() {
-        let ended = run().env("GPUPROF_EXIT_DEADLINE_MS", "300").inject().run();
-        same_end(bare, &ended, what);
-        let late = ended.duration.saturating_sub(bare.duration);
-        if late < Duration::from_millis(300) + GRACE {
-            return ended;
-        }
-        assert!(more > 0, "{what}: {late:?} later");
-    }
-    unreachable!("the last run either returns or fails")
+fn stalled(run: Run<'_>, bare: &Ended, what: &str) -> Ended {
+    let ended = run.env("GPUPROF_EXIT_DEADLINE_MS", "300").inject().run();
+    same_end(bare, &ended, what);
+    let late = ended.duration.saturating_sub(bare.duration);
+    assert!(late < Duration::from_millis(300) + GRACE, "{what}: {late:?} later");
+    ended
 }
 
 #[test]
@@ -181,7 +174,7 @@ fn a_flush_that_never_comes_back_costs_the_deadline_and_no_more() {
             let bare = run().run();
             let what = format!("{how}, CUPTI {version}, call {calls}");
             let rules = format!("cuptiActivityFlushAll:forever@{calls}");
-            let ended = stalled(|| run().stall(&rules).env("GPUPROF_FLUSH_MS", "50"), &bare, &what);
+            let ended = stalled(run().stall(&rules).env("GPUPROF_FLUSH_MS", "50"), &bare, &what);
             let [line] = &said(&ended)[..] else { panic!("{what}: {}", ended.stderr) };
             assert!(line.contains("in time"), "{what}: {line}");
             let traces = laws(&ended);
@@ -210,7 +203,7 @@ fn other_calls_of_our_threads_that_never_come_back_cost_no_more_either() {
         let bare = run().run();
         let what = format!("{function} at call {calls}");
         let rules = format!("{function}:forever@{calls}");
-        let ended = stalled(|| run().stall(&rules).env("GPUPROF_FLUSH_MS", "50"), &bare, &what);
+        let ended = stalled(run().stall(&rules).env("GPUPROF_FLUSH_MS", "50"), &bare, &what);
         let traces = laws(&ended);
         assert_eq!(traces.len(), 1, "{what}");
         assert!(said(&ended).len() <= 1, "{what}: {}", ended.stderr);
@@ -223,7 +216,7 @@ fn where_cupti_has_handed_over_all_there_is_its_hanging_is_no_loss() {
     let run = || sim.player("flight").args(["launch=20", "sleep=400"]);
     let bare = run().run();
     // Long after everything was flushed.
-    let run = || run().stall("cuptiActivityGetNumDroppedRecords:forever@6+").env("GPUPROF_FLUSH_MS", "50");
+    let run = run().stall("cuptiActivityGetNumDroppedRecords:forever@6+").env("GPUPROF_FLUSH_MS", "50");
     let ended = stalled(run, &bare, "nothing outstanding");
     assert!(ended.log.contains("stall"), "{}", ended.log);
     let trace = one(&ended);
