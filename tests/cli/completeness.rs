@@ -106,7 +106,7 @@ fn every_exporter_says_of_every_table_whether_it_is_kept() {
 }
 
 #[test]
-fn every_exporter_that_is_read_again_is_walked_by_a_round_trip() {
+fn every_exporter_of_records_is_named_in_the_tests_of_exports() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/exports");
     let mut text = String::new();
     for entry in std::fs::read_dir(&root).expect("the tests of exporters") {
