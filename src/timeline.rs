@@ -12,6 +12,7 @@
 pub mod assemble;
 pub mod column;
 mod counters;
+pub mod field;
 mod find;
 pub mod levels;
 mod links;

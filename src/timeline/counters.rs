@@ -1,5 +1,6 @@
 //! Quantities over time: how many kernels wait, how busy a GPU is, how fast copies are, how much memory is in use.
 
+use super::field;
 use super::levels::{BIN_FACTOR, BINS_PER_TILE, Scale};
 use super::model::{Kept, Model};
 use super::rows::{Packed, Quantity, Row};
@@ -173,7 +174,7 @@ pub(super) fn fill(
 /// Calls `each` with every record of GPU work of a device: its number, begin and end.
 fn each_of(model: &Model, (process, device): Device, mut each: impl FnMut(usize, u64, u64)) {
     let gpu = model.store(Kept::Gpu);
-    let devices = gpu.field("device");
+    let devices = gpu.field(field::DEVICE);
     for i in 0..gpu.len() {
         if devices.id(i, 0) == device && gpu.process.id(i, 0) == process {
             let (start, end) = gpu.span(i);
@@ -204,7 +205,7 @@ fn busy(model: &Model, device: Device) -> Steps {
 
 fn queue(model: &Model, device: Device) -> Steps {
     let (gpu, api) = (model.store(Kept::Gpu), model.store(Kept::Api));
-    let (table, launch) = (gpu.field("table"), gpu.field("launch"));
+    let (table, launch) = (gpu.field(field::TABLE), gpu.field(field::LAUNCH));
     let mut changes = Vec::new();
     each_of(model, device, |i, start, end| {
         if table.get(i) == Some(KERNELS) {
@@ -218,7 +219,7 @@ fn queue(model: &Model, device: Device) -> Steps {
 
 fn copies(model: &Model, device: Device) -> Steps {
     let gpu = model.store(Kept::Gpu);
-    let (table, bytes) = (gpu.field("table"), gpu.field("bytes"));
+    let (table, bytes) = (gpu.field(field::TABLE), gpu.field(field::BYTES));
     let mut changes = Vec::new();
     each_of(model, device, |i, start, end| {
         if let (Some(COPIES), Some(bytes)) = (table.get(i), bytes.get(i)) {

@@ -2,6 +2,7 @@
 
 use super::Timeline;
 use super::column::Column;
+use super::field;
 use super::model::{Kept, Model, Shown};
 use super::rows::Kind;
 use super::tree::Tree;
@@ -19,7 +20,7 @@ impl Model {
     /// record) and `gpu_count` of calls.
     pub(super) fn link(&mut self) {
         let (gpu, api) = (self.store(Kept::Gpu), self.store(Kept::Api));
-        let correlation = api.field("correlation");
+        let correlation = api.field(field::CORRELATION);
         // Of several calls with one id the first is the one the program made; the others were made by it.
         let known = |i: &u32| correlation.get(*i as usize).is_some_and(|c| c != 0);
         let mut calls: Vec<(u32, u64, u32)> = (0..api.len() as u32)
@@ -28,7 +29,7 @@ impl Model {
             .collect();
         calls.par_sort_unstable();
         calls.dedup_by_key(|(process, correlation, _)| (*process, *correlation));
-        let correlation = gpu.field("correlation");
+        let correlation = gpu.field(field::CORRELATION);
         let launch = (0..gpu.len()).map(|i| {
             let wanted = (gpu.process.id(i, 0), correlation.get(i).filter(|&c| c != 0)?);
             let at =
@@ -48,10 +49,10 @@ impl Model {
                 count.set(call, Some(count.get(call).unwrap_or(0) + 1));
             }
         }
-        self.store_mut(Kept::Gpu).add_field("launch", Shown::Never, launch);
+        self.store_mut(Kept::Gpu).add_field(field::LAUNCH, Shown::Never, launch);
         let api = self.store_mut(Kept::Api);
-        api.add_field("gpu", Shown::Never, first);
-        api.add_field("gpu_count", Shown::Always, count);
+        api.add_field(field::GPU, Shown::Never, first);
+        api.add_field(field::GPU_COUNT, Shown::Always, count);
     }
 }
 
@@ -72,7 +73,7 @@ type LongFirst = (u64, Reverse<u64>, Reverse<usize>);
 /// The longest gaps between any two pieces of work of a device, whichever process they belong to.
 pub(super) fn gaps(model: &Model, tree: &Tree, frames: &Frames) -> Vec<Gap> {
     let gpu = model.store(Kept::Gpu);
-    let devices = gpu.field("device");
+    let devices = gpu.field(field::DEVICE);
     // One GPU may be known under several numbers.
     let mut identities: BTreeMap<(u32, u32), (u32, u32)> = BTreeMap::new();
     let mut rows: BTreeMap<(u32, u32), usize> = BTreeMap::new();
@@ -106,7 +107,7 @@ pub(super) fn gaps(model: &Model, tree: &Tree, frames: &Frames) -> Vec<Gap> {
 /// The longest kernels: their rows and places in them.
 pub(super) fn longest_kernels(model: &Model, tree: &Tree) -> Vec<(usize, u64)> {
     let gpu = model.store(Kept::Gpu);
-    let table = gpu.field("table");
+    let table = gpu.field(field::TABLE);
     let mut longest: BinaryHeap<Reverse<(u64, Reverse<u32>)>> = BinaryHeap::new();
     for i in (0..gpu.len()).filter(|&i| table.get(i) == Some(KERNELS)) {
         longest.push(Reverse((gpu.duration_ns.get(i).unwrap_or(0), Reverse(i as u32))));
@@ -125,7 +126,7 @@ const OWN_COLOURS: usize = 10;
 /// Names of the kernels that took longest, all of a name together, and then of the longest single ones, each once.
 pub(super) fn longest_names(timeline: &Timeline) -> Vec<u32> {
     let gpu = timeline.model.store(Kept::Gpu);
-    let table = gpu.field("table");
+    let table = gpu.field(field::TABLE);
     let mut totals: BTreeMap<u32, u64> = BTreeMap::new();
     for i in (0..gpu.len()).filter(|&i| table.get(i) == Some(KERNELS)) {
         *totals.entry(gpu.name.id(i, 0)).or_default() += gpu.duration_ns.get(i).unwrap_or(0);

@@ -1,6 +1,7 @@
 //! The records of a timeline in columns, each kind in one store and in order of start.
 
 use super::column::Column;
+use super::field::{self, FieldName};
 use super::names::{Naming, PageNames, PageShapes};
 use super::read::{Ends, Raw, Take};
 use super::stacks;
@@ -54,8 +55,8 @@ pub enum Shown {
 /// A column that pages show beside times and names.
 #[derive(Debug)]
 pub struct Field {
-    /// Its name, with the unit in it.
-    pub name: &'static str,
+    /// Its name.
+    pub name: FieldName,
     /// Where pages show it.
     pub shown: Shown,
     /// Its numbers.
@@ -98,13 +99,13 @@ impl Store {
     }
 
     /// The field of this name; one without numbers if there is none.
-    pub fn field(&self, name: &str) -> &Column {
+    pub fn field(&self, name: FieldName) -> &Column {
         static NONE: Column = Column::none();
         self.fields.iter().find(|field| field.name == name).map_or(&NONE, |field| &field.values)
     }
 
     /// Adds a field.
-    pub(super) fn add_field(&mut self, name: &'static str, shown: Shown, values: Column) {
+    pub(super) fn add_field(&mut self, name: FieldName, shown: Shown, values: Column) {
         self.fields.push(Field { name, shown, values });
     }
 }
@@ -215,7 +216,7 @@ impl Model {
                 more.start_ns.iter().for_each(|_| table.push(Some(number as u64)));
                 all.append(&more);
             }
-            all.fields.push(("table", table));
+            all.fields.push((field::TABLE, table));
             Ok(all)
         };
         let mut ranges = read(&tables::RANGE, RANGE, Ends::End)?;
@@ -293,7 +294,7 @@ fn extent(raws: &[Raw]) -> Result<(i64, u64)> {
 /// Leaves out ranges that were written while they were open and again when they were closed.
 fn without_reopened(ranges: &mut Raw) {
     let id = |raw: &Raw, i: usize| {
-        let id = raw.field("range_id").get(i).filter(|&id| id != 0)?;
+        let id = raw.field(field::RANGE_ID).get(i).filter(|&id| id != 0)?;
         Some((raw.process.get(i), id))
     };
     let closed: hashbrown::HashSet<_> = (0..ranges.start_ns.len())
@@ -313,7 +314,7 @@ fn store(mut raw: Raw, kept: Kept, naming: &mut Naming) -> Store {
     };
     if kept == Kept::Range {
         // A mark is a point in time.
-        let style = raw.field("style");
+        let style = raw.field(field::STYLE);
         let marks = |i: usize| raw.duration_ns.get(i).or((style.get(i) == Some(words::MARK)).then_some(0));
         store.duration_ns = (0..raw.start_ns.len()).map(marks).collect();
     } else {

@@ -1,6 +1,7 @@
 //! Texts and launch shapes of a page, each once.
 
 use super::column::Column;
+use super::field::{self, FieldName};
 use crate::analysis::cpu_stacks::{HostFrame, PYTHON, function_name};
 use crate::analysis::labels::Labels;
 use crate::demangle::short_name;
@@ -92,19 +93,19 @@ impl Renamed {
 pub(super) type Extents = [Option<i64>; 12];
 
 /// What the numbers of [`Extents`] are.
-pub(super) const EXTENTS: [&str; 12] = [
-    "grid_x",
-    "grid_y",
-    "grid_z",
-    "block_x",
-    "block_y",
-    "block_z",
-    "cluster_x",
-    "cluster_y",
-    "cluster_z",
-    "registers",
-    "static_smem_bytes",
-    "dynamic_smem_bytes",
+pub(super) const EXTENTS: [FieldName; 12] = [
+    field::GRID_X,
+    field::GRID_Y,
+    field::GRID_Z,
+    field::BLOCK_X,
+    field::BLOCK_Y,
+    field::BLOCK_Z,
+    field::CLUSTER_X,
+    field::CLUSTER_Y,
+    field::CLUSTER_Z,
+    field::REGISTERS,
+    field::STATIC_SMEM_BYTES,
+    field::DYNAMIC_SMEM_BYTES,
 ];
 
 /// Shapes that a page lists at most. Where nearly every launch has one of its own, records hold the numbers.

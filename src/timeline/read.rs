@@ -1,6 +1,7 @@
 //! Tables of a trace as sorted columns.
 
 use super::column::Column;
+use super::field::FieldName;
 use crate::error::{Error, Result};
 use crate::trace::batch::{Batch, Col};
 use crate::trace::frames::Frames;
@@ -57,7 +58,7 @@ pub(super) struct Raw {
     /// Ordinal of the process.
     pub process: Column,
     /// What was taken, in the order in which it was asked for.
-    pub fields: Vec<(&'static str, Column)>,
+    pub fields: Vec<(FieldName, Column)>,
     /// Records that were left out because their times are impossible.
     pub undrawn: u64,
 }
@@ -107,7 +108,10 @@ impl<'a> Numbers<'a> {
 impl Raw {
     fn new(takes: &[Take]) -> Raw {
         Raw {
-            fields: takes.iter().map(|take| (take.column().name(), Column::default())).collect(),
+            fields: takes
+                .iter()
+                .map(|take| (FieldName::of_column(take.column().name()), Column::default()))
+                .collect(),
             ..Raw::default()
         }
     }
@@ -143,7 +147,7 @@ impl Raw {
     }
 
     /// No records yet, of these fields.
-    pub(super) fn with_fields(names: &[&'static str]) -> Raw {
+    pub(super) fn with_fields(names: &[FieldName]) -> Raw {
         Raw { fields: names.iter().map(|name| (*name, Column::default())).collect(), ..Raw::default() }
     }
 
@@ -212,13 +216,13 @@ impl Raw {
     }
 
     /// What was taken under this name.
-    pub(super) fn field(&self, name: &str) -> &Column {
+    pub(super) fn field(&self, name: FieldName) -> &Column {
         static NONE: Column = Column::none();
         self.fields.iter().find(|(field, _)| *field == name).map_or(&NONE, |(_, column)| column)
     }
 
     /// Takes away what was taken under this name.
-    pub(super) fn take(&mut self, name: &str) -> Column {
+    pub(super) fn take(&mut self, name: FieldName) -> Column {
         let found = self.fields.iter_mut().find(|(field, _)| *field == name);
         found.map(|(_, column)| std::mem::take(column)).unwrap_or_default()
     }

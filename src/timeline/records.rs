@@ -2,6 +2,7 @@
 
 use super::Timeline;
 use super::column::Column;
+use super::field;
 use super::model::{Kept, Model, Store};
 use super::rows::{RECORDS_PER_TILE, Row};
 use super::varint::Writer;
@@ -37,8 +38,9 @@ pub(super) fn columns(row: &Row, store: &Store) -> Vec<PageColumn> {
         column("lane", "plain", From::Lane),
     ];
     let encoding = |grows| if grows { "delta" } else { "nullable" };
-    let field =
-        |&(field, grows): &(usize, bool)| column(store.fields[field].name, encoding(grows), From::Field(field));
+    let field = |&(field, grows): &(usize, bool)| {
+        column(store.fields[field].name.as_str(), encoding(grows), From::Field(field))
+    };
     out.extend(row.fields.iter().map(field));
     if row.linked {
         let [other, index] = match row.kept {
@@ -67,9 +69,13 @@ impl<'m> Sides<'m> {
     fn new(model: &'m Model, row: &Row) -> Option<Self> {
         let to_gpu = row.kept == Some(Kept::Api);
         let other = model.store(if to_gpu { Kept::Gpu } else { Kept::Api });
-        let keys = if to_gpu { ["device", "context", "table", "kind"] } else { ["tid", "domain", "", ""] };
-        let link = row.store(model)?.field(if to_gpu { "gpu" } else { "launch" });
-        Some(Sides { link, other, keys: keys.map(|key| other.field(key)), to_gpu })
+        static NONE: Column = Column::none();
+        let keys = match to_gpu {
+            true => [field::DEVICE, field::CONTEXT, field::TABLE, field::KIND].map(|key| other.field(key)),
+            false => [other.field(field::TID), other.field(field::DOMAIN), &NONE, &NONE],
+        };
+        let link = row.store(model)?.field(if to_gpu { field::GPU } else { field::LAUNCH });
+        Some(Sides { link, other, keys, to_gpu })
     }
 
     /// The other side of record `i`, and what says which row that is in.

@@ -1,6 +1,7 @@
 //! A row: which records it shows, in which lanes, and how it looks from afar.
 
 use super::column::Column;
+use super::field;
 use super::levels::{self, Bin, Scale, Slice, Spans};
 use super::model::{Field, Kept, Model, Shown, Store};
 use super::records::links_grow;
@@ -122,7 +123,7 @@ impl Row {
         };
         let fields = (0..store.fields.len()).filter(|&f| shown(&store.fields[f]));
         let fields = fields.map(|f| (f, grows(&store.fields[f].values))).collect();
-        let linked = used(store.field("launch")) || used(store.field("gpu"));
+        let linked = used(store.field(field::LAUNCH)) || used(store.field(field::GPU));
         let links_grow = linked && links_grow(model, self);
         let max_duration_ns = spans().map(|(start, end)| end - start).max().unwrap_or(0);
         let slices = self.members.iter().map(|&i| {

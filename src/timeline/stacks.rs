@@ -1,5 +1,6 @@
 //! CPU samples as records: each function from the first sample that has it to the end of the last.
 
+use super::field::{self, FieldName};
 use super::read::Raw;
 use crate::analysis::cpu_slices::{self, SampledThread};
 use crate::analysis::cpu_stacks::HostFrame;
@@ -10,7 +11,8 @@ use hashbrown::HashMap;
 
 /// What a record is made of, beside its times. `depth` comes first, so that of slices that begin and end together the
 /// outer one does.
-const FIELDS: [&str; 7] = ["depth", "tid", "untraced_pid", "kind", "name_id", "file_id", "samples"];
+const FIELDS: [FieldName; 7] =
+    [field::DEPTH, field::TID, field::UNTRACED_PID, field::KIND, field::NAME_ID, field::FILE_ID, field::SAMPLES];
 
 /// All functions of all sampled threads that pass, in no order.
 ///

@@ -1,6 +1,7 @@
 //! The rows of nvvp: who did what, on which thread, on which GPU, in which context and stream.
 
 use super::counters::Memory;
+use super::field;
 use super::model::{DIRECTIVE_TABLES, GPU_TABLES, Kept, Model};
 use super::rows::{Kind, Quantity, Row};
 use crate::lines::line::migrating_device;
@@ -90,22 +91,22 @@ impl Tree {
         let mut tree = Tree::default();
         let (api, ranges) = (model.store(Kept::Api), model.store(Kept::Range));
         let (directives, uvm) = (model.store(Kept::Directive), model.store(Kept::Uvm));
-        let (tid, domain) = (api.field("tid"), api.field("domain"));
+        let (tid, domain) = (api.field(field::TID), api.field(field::DOMAIN));
         let mut calls = by_process(model, Kept::Api, |i| (tid.id(i, 0), domain.id(i, api_domain::RUNTIME)));
-        let (tid, style) = (ranges.field("tid"), ranges.field("style"));
+        let (tid, style) = (ranges.field(field::TID), ranges.field(field::STYLE));
         let mut ranges = by_process(model, Kept::Range, |i| (tid.id(i, 0), range_row(style.id(i, 0))));
-        let (tid, table) = (directives.field("tid"), directives.field("table"));
+        let (tid, table) = (directives.field(field::TID), directives.field(field::TABLE));
         let mut directives = by_process(model, Kept::Directive, |i| (tid.id(i, 0), table.id(i, 0)));
         let functions = model.store(Kept::Stack);
-        let (tid, pid) = (functions.field("tid"), functions.field("untraced_pid"));
+        let (tid, pid) = (functions.field(field::TID), functions.field(field::UNTRACED_PID));
         let mut functions = by_process(model, Kept::Stack, |i| (tid.id(i, 0), pid.get(i)));
         let mut overhead = by_process(model, Kept::Overhead, |_| (0, ()));
         let mut syncs = by_process(model, Kept::Sync, |_| (0, ()));
-        let (to, from, kind) = (uvm.field("dst_device"), uvm.field("src_device"), uvm.field("kind"));
+        let (to, from, kind) = (uvm.field(field::DST_DEVICE), uvm.field(field::SRC_DEVICE), uvm.field(field::KIND));
         let device = |i: usize| migrating_device(to.get(i), from.get(i)).unwrap_or(0) as u32;
         let mut migrations = by_process(model, Kept::Uvm, |i| (device(i), kind.id(i, 0)));
         let gpu = model.store(Kept::Gpu);
-        let (device, context) = (gpu.field("device"), gpu.field("context"));
+        let (device, context) = (gpu.field(field::DEVICE), gpu.field(field::CONTEXT));
         let mut work = by_process(model, Kept::Gpu, |i| (device.id(i, 0), context.id(i, 0)));
 
         let mut processes = BTreeSet::new();
@@ -137,7 +138,7 @@ impl Tree {
                 }
                 let mut found = [false; 2];
                 for (context, members) in work.remove(&device).into_iter().flatten() {
-                    let table = gpu.field("table");
+                    let table = gpu.field(field::TABLE);
                     let has = |wanted| members.iter().any(|&i| table.get(i as usize) == Some(wanted));
                     found = [found[0] || has(KERNELS), found[1] || has(COPIES)];
                     tree.context(model, places, (process, device, context), row, &members);
@@ -218,7 +219,7 @@ impl Tree {
     ) {
         let gpu = model.store(Kept::Gpu);
         let root = self.push(Row::heading(Kind::Context, Some(parent), places.context(process, context)));
-        let (table, kind, stream) = (gpu.field("table"), gpu.field("kind"), gpu.field("stream"));
+        let (table, kind, stream) = (gpu.field(field::TABLE), gpu.field(field::KIND), gpu.field(field::STREAM));
         let order = |i: usize| work_key(table.get(i), kind.id(i, 0));
         for ((place, direction), members) in group(members.iter().copied(), order) {
             let name = GPU_TABLES[[1, 2, 3, 0][place as usize]].name;

@@ -1,12 +1,13 @@
 //! What records are called, and which of their fields pages show.
 
 use super::column::Column;
+use super::field::{self, FieldName};
 use super::model::{DIRECTIVE_TABLES, GPU_TABLES, Kept, Shown, Store};
 use super::names::{EXTENTS, Naming, PageNames};
 use super::read::{Raw, unzigzag};
 use crate::lines::words::page_name;
 use trace_format::tables;
-use trace_format::vocabulary::{Vocabulary, memory_kind, range_style};
+use trace_format::vocabulary::{Vocabulary, memory_kind, range_style, uvm_kind};
 
 /// `range.style` of marks.
 pub(super) const MARK: u64 = range_style::MARK as u64;
@@ -22,11 +23,11 @@ fn word(names: &mut PageNames, vocabulary: &Vocabulary, value: u32, what: &str) 
 /// The name of every record.
 pub(super) fn names(raw: &Raw, kept: Kept, naming: &mut Naming) -> Column {
     let records = 0..raw.start_ns.len();
-    let (kind, table) = (raw.field("kind"), raw.field("table"));
-    let name_id = raw.field("name_id");
+    let (kind, table) = (raw.field(field::KIND), raw.field(field::TABLE));
+    let name_id = raw.field(field::NAME_ID);
     match kept {
         Kept::Gpu => {
-            let shape = raw.field("shape_id");
+            let shape = raw.field(field::SHAPE_ID);
             let mut name = |i: usize| match GPU_TABLES[table.id(i, 0) as usize % GPU_TABLES.len()] {
                 t if t == &tables::KERNEL => naming.kernel(shape.id(i, u32::MAX)),
                 t => naming.names.intern(&page_name(t, kind.id(i, 0))),
@@ -36,7 +37,7 @@ pub(super) fn names(raw: &Raw, kept: Kept, naming: &mut Naming) -> Column {
         Kept::Api => records.map(|i| Some(u64::from(naming.call(name_id.id(i, 0))))).collect(),
         Kept::Range => records.map(|i| Some(u64::from(naming.text(name_id.id(i, 0))))).collect(),
         Kept::Directive => {
-            let variable = raw.field("variable_id");
+            let variable = raw.field(field::VARIABLE_ID);
             let mut name = |i: usize| {
                 let table = DIRECTIVE_TABLES[usize::from(table.get(i) == Some(1))];
                 let region = page_name(table, kind.id(i, 0));
@@ -67,47 +68,51 @@ pub(super) fn names(raw: &Raw, kept: Kept, naming: &mut Naming) -> Column {
 /// Moves what rows are chosen by and what pages show into `store`.
 pub(super) fn add_fields(raw: &mut Raw, kept: Kept, naming: &mut Naming, store: &mut Store) {
     let records = 0..raw.start_ns.len();
-    let plain: &[(&'static str, &'static str)] = match kept {
+    let plain: &[(FieldName, FieldName)] = match kept {
         Kept::Gpu => &[
-            ("correlation", "correlation"),
-            ("bytes", "bytes"),
-            ("value", "value"),
-            ("stream", "stream"),
-            ("context", "context"),
-            ("device", "device"),
-            ("src_device", "src_device"),
-            ("dst_device", "dst_device"),
-            ("graph_id", "graph"),
-            ("graph_node_id", "graph_node"),
-            ("queued_ns", "since_queued_ns"),
-            ("submitted_ns", "since_submitted_ns"),
+            (field::CORRELATION, field::CORRELATION),
+            (field::BYTES, field::BYTES),
+            (field::VALUE, field::VALUE),
+            (field::STREAM, field::STREAM),
+            (field::CONTEXT, field::CONTEXT),
+            (field::DEVICE, field::DEVICE),
+            (field::SRC_DEVICE, field::SRC_DEVICE),
+            (field::DST_DEVICE, field::DST_DEVICE),
+            (field::GRAPH_ID, field::GRAPH),
+            (field::GRAPH_NODE_ID, field::GRAPH_NODE),
+            (field::QUEUED_NS, field::SINCE_QUEUED_NS),
+            (field::SUBMITTED_NS, field::SINCE_SUBMITTED_NS),
         ],
-        Kept::Api => &[("correlation", "correlation"), ("tid", "tid"), ("result", "result")],
-        Kept::Range => &[("tid", "tid"), ("category", "category"), ("color", "color")],
+        Kept::Api => {
+            &[(field::CORRELATION, field::CORRELATION), (field::TID, field::TID), (field::RESULT, field::RESULT)]
+        }
+        Kept::Range => {
+            &[(field::TID, field::TID), (field::CATEGORY, field::CATEGORY), (field::COLOR, field::COLOR)]
+        }
         Kept::Directive => &[
-            ("tid", "tid"),
-            ("bytes", "bytes"),
-            ("stream", "stream"),
-            ("context", "context"),
-            ("device", "device"),
+            (field::TID, field::TID),
+            (field::BYTES, field::BYTES),
+            (field::STREAM, field::STREAM),
+            (field::CONTEXT, field::CONTEXT),
+            (field::DEVICE, field::DEVICE),
         ],
-        Kept::Overhead => &[("tid", "tid"), ("correlation", "correlation")],
+        Kept::Overhead => &[(field::TID, field::TID), (field::CORRELATION, field::CORRELATION)],
         Kept::Sync => &[
-            ("correlation", "correlation"),
-            ("stream", "stream"),
-            ("context", "context"),
-            ("event", "event"),
-            ("result", "result"),
+            (field::CORRELATION, field::CORRELATION),
+            (field::STREAM, field::STREAM),
+            (field::CONTEXT, field::CONTEXT),
+            (field::EVENT, field::EVENT),
+            (field::RESULT, field::RESULT),
         ],
         Kept::Uvm => &[
-            ("address", "address"),
-            ("src_device", "src_device"),
-            ("dst_device", "dst_device"),
-            ("stream", "stream"),
+            (field::ADDRESS, field::ADDRESS),
+            (field::SRC_DEVICE, field::SRC_DEVICE),
+            (field::DST_DEVICE, field::DST_DEVICE),
+            (field::STREAM, field::STREAM),
         ],
-        Kept::Stack => &[("tid", "tid"), ("samples", "samples")],
+        Kept::Stack => &[(field::TID, field::TID), (field::SAMPLES, field::SAMPLES)],
     };
-    let mut named = |field: &str, make: &mut dyn FnMut(&mut Naming, u32) -> u32| -> Column {
+    let mut named = |field: FieldName, make: &mut dyn FnMut(&mut Naming, u32) -> u32| -> Column {
         let values = raw.field(field);
         if values.is_all_null() {
             return Column::default();
@@ -119,16 +124,16 @@ pub(super) fn add_fields(raw: &mut Raw, kept: Kept, naming: &mut Naming, store: 
         Kept::Gpu => {
             let mut memory =
                 |naming: &mut Naming, v| word(&mut naming.names, &memory_kind::VOCABULARY, v, "memory kind");
-            let (source, target) = (named("src_kind", &mut memory), named("dst_kind", &mut memory));
-            let filled = named("mem_kind", &mut memory);
-            store.add_field("src_kind", Shown::Always, source);
+            let (source, target) = (named(field::SRC_KIND, &mut memory), named(field::DST_KIND, &mut memory));
+            let filled = named(field::MEM_KIND, &mut memory);
+            store.add_field(field::SRC_KIND, Shown::Always, source);
             // What a fill writes to is its destination.
             let target = records.clone().map(|i| target.get(i).or(filled.get(i))).collect();
-            store.add_field("dst_kind", Shown::Always, target);
-            let shape = raw.field("shape_id");
+            store.add_field(field::DST_KIND, Shown::Always, target);
+            let shape = raw.field(field::SHAPE_ID);
             let shapes = || records.clone().map(|i| shape.get(i));
             match naming.shapes(shapes()) {
-                Some(column) => store.add_field("shape", Shown::Always, column),
+                Some(column) => store.add_field(field::SHAPE, Shown::Always, column),
                 None => {
                     let columns = EXTENTS.into_iter().zip(naming.extents(shapes()));
                     columns.for_each(|(name, column)| store.add_field(name, Shown::Once, column));
@@ -136,61 +141,62 @@ pub(super) fn add_fields(raw: &mut Raw, kept: Kept, naming: &mut Naming, store: 
             }
         }
         Kept::Range => {
-            let domain = named("domain_id", &mut |naming, v| naming.text(v));
-            store.add_field("domain", Shown::Always, domain);
-            let (whole, real) = (raw.field("payload_i64"), raw.field("payload_f64"));
+            let domain = named(field::DOMAIN_ID, &mut |naming, v| naming.text(v));
+            store.add_field(field::DOMAIN, Shown::Always, domain);
+            let (whole, real) = (raw.field(field::PAYLOAD_I64), raw.field(field::PAYLOAD_F64));
             let payload = |i: usize| {
                 let whole = whole.get(i).map(|v| unzigzag(v).to_string());
                 let text = whole.or_else(|| real.get(i).map(|bits| f64::from_bits(bits).to_string()))?;
                 Some(u64::from(naming.names.intern(&text)))
             };
-            store.add_field("payload", Shown::Always, records.clone().map(payload).collect());
+            store.add_field(field::PAYLOAD, Shown::Always, records.clone().map(payload).collect());
         }
         Kept::Directive => {
             // Where in the program, as a text.
-            let (file, line) = (raw.field("file_id"), raw.field("line"));
+            let (file, line) = (raw.field(field::FILE_ID), raw.field(field::LINE));
             let mut place = |i: usize| {
                 let file = file.get(i).map(|id| naming.labels.text(id as u32)).filter(|name| !name.is_empty())?;
                 let text = line.get(i).map_or_else(|| file.to_owned(), |line| format!("{file}:{line}"));
                 Some(u64::from(naming.names.intern(&text)))
             };
-            store.add_field("payload", Shown::Always, records.clone().map(&mut place).collect());
+            store.add_field(field::PAYLOAD, Shown::Always, records.clone().map(&mut place).collect());
         }
         Kept::Uvm => {
             // What the number counts depends on the kind: bytes moved or concerned, or faults.
-            let (kind, value) = (raw.field("kind"), raw.field("value"));
-            let faults = |i: usize| matches!(kind.get(i), Some(3 | 4));
+            let (kind, value) = (raw.field(field::KIND), raw.field(field::VALUE));
+            let is = |i: usize, code: u32| kind.get(i) == Some(u64::from(code));
+            let faults = |i: usize| is(i, uvm_kind::CPU_PAGE_FAULTS) || is(i, uvm_kind::GPU_PAGE_FAULTS);
             store.add_field(
-                "bytes",
+                field::BYTES,
                 Shown::Always,
                 records.clone().map(|i| value.get(i).filter(|_| !faults(i))).collect(),
             );
             store.add_field(
-                "value",
+                field::VALUE,
                 Shown::Always,
                 records.clone().map(|i| value.get(i).filter(|_| faults(i))).collect(),
             );
         }
         Kept::Stack => {
-            let file = named("file_id", &mut |naming, v| naming.text(v));
-            store.add_field("file", Shown::Always, file);
+            let file = named(field::FILE_ID, &mut |naming, v| naming.text(v));
+            store.add_field(field::FILE, Shown::Always, file);
         }
         Kept::Api | Kept::Overhead | Kept::Sync => {}
     }
-    for (from, to) in plain {
+    for &(from, to) in plain {
         store.add_field(to, Shown::Always, raw.take(from));
     }
     // What rows are chosen by.
-    let hidden: &[&str] = match kept {
-        Kept::Gpu => &["table", "kind"],
-        Kept::Api => &["domain"],
-        Kept::Range => &["style"],
-        Kept::Directive => &["table"],
-        Kept::Uvm => &["kind"],
-        Kept::Stack => &["untraced_pid"],
+    let hidden: &[FieldName] = match kept {
+        Kept::Gpu => &[field::TABLE, field::KIND],
+        Kept::Api => &[field::DOMAIN],
+        Kept::Range => &[field::STYLE],
+        Kept::Directive => &[field::TABLE],
+        Kept::Uvm => &[field::KIND],
+        Kept::Stack => &[field::UNTRACED_PID],
         Kept::Overhead | Kept::Sync => &[],
     };
-    for name in hidden {
+    for &name in hidden {
         store.add_field(name, Shown::Never, raw.take(name));
     }
 }

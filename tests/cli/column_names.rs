@@ -8,7 +8,11 @@ use trace_format::tables;
 const ELSEWHERE: &[(&str, &str)] = &[
     ("import/", "keys and columns of other formats"),
     ("query/", "columns of SQL, which are what people type"),
-    ("timeline/", "fields of the page's records, which the page's script knows by these names"),
+    ("timeline/field.rs", "fields of the page's records, which the page's script knows by these names"),
+    ("timeline/find.rs", "keys of answers to the page"),
+    ("timeline/meta.rs", "keys of what the page holds"),
+    ("timeline/names.rs", "keys of launch shapes on the page"),
+    ("timeline/records.rs", "columns of tiles"),
     ("exchange/", "headings of our exports beside those of the registry"),
     ("export/flat/spans.rs", "headings of columns that are computed"),
     ("export/flat.rs", "headings of columns of words"),
