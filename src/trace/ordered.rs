@@ -335,11 +335,11 @@ impl Merge<'_> {
 
     fn cell_order(&self, unit: Unit, (x, i): (&Column, usize), (y, j): (&Column, usize)) -> Ordering {
         match (&x.values, &y.values) {
-            (Values::U32(a), Values::U32(b)) if unit == Unit::Name => {
+            (Values::U32(a), Values::U32(b)) if unit.is_name() => {
                 let name = |id: u32| self.frames.names.get(id);
                 (!x.is_null(i), name(a[i])).cmp(&(!y.is_null(j), name(b[j])))
             }
-            (Values::U32(a), Values::U32(b)) if unit == Unit::Shape => {
+            (Values::U32(a), Values::U32(b)) if unit.is_shape() => {
                 let name = |id: u32| self.frames.kernel(id).map(|kernel| self.frames.names.get(kernel.name_id));
                 // Shapes of one name are numbered in the order of the files.
                 name(a[i]).cmp(&name(b[j])).then(a[i].cmp(&b[j]))

@@ -45,9 +45,9 @@ impl Reading<'_> {
             return "-".to_owned();
         }
         match (&column.values, unit) {
-            (Values::U32(v), Unit::Name) if v[i] == 0 => "-".to_owned(),
-            (Values::U32(v), Unit::Name) => self.frames.names.text(v[i]).into_owned(),
-            (Values::U32(v), Unit::Shape) => self.shape(v[i]),
+            (Values::U32(v), unit) if unit.is_name() && v[i] == 0 => "-".to_owned(),
+            (Values::U32(v), unit) if unit.is_name() => self.frames.names.text(v[i]).into_owned(),
+            (Values::U32(v), unit) if unit.is_shape() => self.shape(v[i]),
             (Values::U32(v), _) => v[i].to_string(),
             (Values::U64(v), _) => v[i].to_string(),
             (Values::I64(v), _) => v[i].to_string(),

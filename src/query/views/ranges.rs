@@ -1,6 +1,6 @@
 //! Ranges of the program, closed ones in place of the open ones they replace.
 
-use super::columns::{PROCESS, count, frame, id, id64, ns, text, texts, time};
+use super::columns::{PROCESS, count, frame, id_of, id64, ns, text, texts, time};
 use crate::analysis::labels::Labels;
 use crate::analysis::ranges;
 use crate::demangle::Demangling;
@@ -36,7 +36,7 @@ impl Source for Ranges {
     fn columns(&self) -> Vec<SourceColumn> {
         vec![
             PROCESS,
-            id("tid", "Thread that started it."),
+            id_of(&tables::THREAD, "tid", "Thread that started it."),
             text("name", "Text of the range."),
             text("domain", "NVTX domain; NULL: the default one."),
             text("style", "`push/pop`, `start/end`, `operator` or `annotation`."),

@@ -12,9 +12,9 @@ crate::table! {
         /// `CUpti_ActivityJitOperationType`: 1 cache load, 2 cache store, 3 compile.
         operation: u32 = Dictionary, Code;
         /// CUDA device index as this process saw it.
-        device: u32 = Dictionary, Id;
+        device: u32 = Dictionary, Id(device);
         /// Joins GPU work to the API call of the same process that caused it.
-        correlation: u64 = Delta, Id;
+        correlation: u64 = Delta, Id(api);
         /// Size of the cache entry.
         cache_bytes: Option<i64> = Plain, Bytes;
     }

@@ -14,14 +14,14 @@ crate::table! {
         /// Bytes.
         bytes: i64 = Delta, Bytes;
         /// CUDA device index.
-        device: u32 = Dictionary, Id;
+        device: u32 = Dictionary, Id(device);
         /// Context.
-        context: Option<u32> = Dictionary, Id;
+        context: Option<u32> = Dictionary, Id(context);
         /// Stream of an asynchronous operation.
-        stream: Option<u32> = Dictionary, Id;
+        stream: Option<u32> = Dictionary, Id(stream);
         /// The API call.
-        correlation: u64 = Delta, Id;
+        correlation: u64 = Delta, Id(api);
         /// Name of a static variable.
-        name_id: Option<u32> = Dictionary, Name;
+        name_id: Option<u32> = Dictionary, Id(string);
     }
 }
