@@ -2,7 +2,6 @@
 
 use super::folded::{BY, By, lines, to_stream};
 use super::{Context, Destination, Exporter, Shape};
-use crate::analysis::cpu_stacks::PYTHON;
 use crate::analysis::stacks::{self, Frame};
 use crate::demangle::short_name;
 use crate::error::{Error, Result};
@@ -11,6 +10,7 @@ use inferno::flamegraph::{Direction, Options, TextTruncateDirection};
 use std::borrow::Cow;
 use std::io;
 use trace_format::tables;
+use trace_format::vocabulary::frame_kind::PYTHON;
 
 /// Flame graphs.
 pub static FLAMEGRAPH: Exporter = Exporter {
@@ -152,7 +152,7 @@ fn color(frame: Frame, name: &str) -> Color {
         Frame::Call(_) => (125 + b, 170 + b, 225 + b / 2),
         Frame::UnknownLaunch | Frame::UnknownLine => (170, 170, 170),
         // Python in yellow, native code in red.
-        Frame::Host(frame) if frame.kind == 0 => (235 + b / 3, 195 + a, 95 + b),
+        Frame::Host(frame) if frame.kind == PYTHON => (235 + b / 3, 195 + a, 95 + b),
         Frame::Host(_) => (225 + b / 3, 125 + a, 105 + b),
         Frame::Kernel(_) => (95 + a, 180 + a, 105 + b),
         Frame::Copy(_) | Frame::Fill => (185 + b, 140 + a, 220 + b / 2),

@@ -5,6 +5,7 @@ use trace_format::tables::frame::FrameBuilder;
 use trace_format::tables::launch_stack::LaunchStackBuilder;
 use trace_format::tables::stack::StackBuilder;
 use trace_format::tables::{FrameRow, LaunchStackRow, StackRow};
+use trace_format::vocabulary::frame_kind::PYTHON;
 use trace_format::write::Segments;
 
 use super::recorder::{FRAME_ROWS, Keep, Recorder};
@@ -12,7 +13,6 @@ use super::trace::Place;
 use crate::python;
 
 /// `kind` of a frame of Python.
-const PYTHON: u32 = 0;
 
 /// Rows that wait.
 #[derive(Default)]

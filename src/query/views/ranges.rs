@@ -17,13 +17,7 @@ pub struct Ranges;
 
 /// `range.style` in a word.
 pub(super) fn style(style: u32) -> &'static str {
-    match style {
-        range_style::PUSH_POP => "push/pop",
-        range_style::START_END => "start/end",
-        range_style::OPERATOR => "operator",
-        range_style::ANNOTATION => "annotation",
-        _ => "other",
-    }
+    range_style::VOCABULARY.word(style).unwrap_or("other")
 }
 
 impl Source for Ranges {

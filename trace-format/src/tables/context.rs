@@ -7,8 +7,8 @@ crate::table! {
         context: u32 = Dictionary, Key;
         /// CUDA device index as this process saw it.
         device: u32 = Dictionary, Id(device);
-        /// `CUpti_ActivityComputeApiKind`: 1 CUDA, 2 CUDA under MPS.
-        api_kind: Option<u32> = Plain, Code;
+        /// `CUpti_ActivityComputeApiKind`: the API that it was made for.
+        api_kind: Option<u32> = Plain, Coded(compute_api);
         /// Stream id of the context's default stream.
         null_stream: Option<u32> = Plain, Id(stream);
         /// Parent of a green context.

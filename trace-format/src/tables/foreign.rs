@@ -8,8 +8,8 @@ crate::table! {
         start_ns: i64 = Delta, Time;
         /// End minus start; 0 where the entry is a moment; null: no valid duration.
         duration_ns: Option<i64> = Delta, Length;
-        /// 0 slice, 1 mark, 2 beginning of an arrow, 3 a point on its way, 4 its end.
-        form: u32 = Dictionary, Code;
+        /// What it looks like.
+        form: u32 = Dictionary, Coded(foreign_form);
         /// What the trace calls this kind of entry, e.g. `gpu_user_annotation`.
         category_name_id: u32 = Dictionary, Id(string);
         /// Text of the entry.

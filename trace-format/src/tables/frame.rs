@@ -12,7 +12,7 @@ crate::table! {
         file_id: Option<u32> = Dictionary, Id(string);
         /// Line that was running; null: not known.
         line: Option<i64> = Dictionary, Count;
-        /// 0 Python, 1 native.
-        kind: u32 = Dictionary, Code;
+        /// What it is a function of.
+        kind: u32 = Dictionary, Coded(frame_kind);
     }
 }

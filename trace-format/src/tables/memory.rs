@@ -5,7 +5,7 @@ crate::table! {
     MEMORY = 23, "memory", Activity, MemoryRow, MemoryBuilder {
         /// When it happened.
         start_ns: i64 = Delta, Time;
-        /// `CUpti_ActivityMemoryOperationType`; of a memory pool 17 created, 18 destroyed, 19 trimmed.
+        /// `CUpti_ActivityMemoryOperationType`; of a memory pool `CUpti_ActivityMemoryPoolOperationType` and 16.
         operation: u32 = Dictionary, Coded(memory_operation);
         /// `CUpti_ActivityMemoryKind`.
         mem_kind: u32 = Dictionary, Coded(memory_kind);
