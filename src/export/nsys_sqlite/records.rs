@@ -236,6 +236,9 @@ mod tests {
 
     #[test]
     fn overhead_has_nsyss_numbers() {
-        assert_eq!([0, 1, 1 << 16, 6 << 16, 8 << 16, 9 << 16, 77].map(overhead_kind::to_nsys), [1, 2, 3, 8, 10, 1, 1]);
+        assert_eq!(
+            [0, 1, 1 << 16, 6 << 16, 8 << 16, 9 << 16, 77].map(overhead_kind::to_nsys),
+            [1, 2, 3, 8, 10, 1, 1]
+        );
     }
 }
