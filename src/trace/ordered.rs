@@ -324,7 +324,7 @@ impl Merge<'_> {
             })
             .then_with(|| left.table().id.cmp(&right.table().id))
             .then_with(|| {
-                // Of one table from here on.
+                // From here on both rows are of one table.
                 let specs = left.table().columns.iter().zip(left.rows.columns.iter().zip(&right.rows.columns));
                 specs
                     .map(|(spec, (x, y))| self.cell_order(spec.unit, (x, i), (y, j)))

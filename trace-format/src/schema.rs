@@ -35,7 +35,7 @@ pub enum Encoding {
     Delta,
     /// A dictionary and run lengths: few different values.
     Dictionary,
-    /// As they are.
+    /// Values are written as they are.
     Plain,
 }
 

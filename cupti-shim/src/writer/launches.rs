@@ -9,7 +9,7 @@ use trace_format::vocabulary::frame_kind::PYTHON;
 use trace_format::write::Segments;
 
 use super::recorder::{FRAME_ROWS, Keep, Recorder};
-use super::trace::Place;
+use super::trace::TraceOutput;
 use crate::python;
 
 /// `kind` of a frame of Python.
@@ -31,7 +31,7 @@ impl Launches {
 
 impl<S: Segments, K: Keep> Recorder<S, K>
 where
-    S::Output: Place,
+    S::Output: TraceOutput,
 {
     /// Takes what the launching threads have left.
     pub(super) fn take_launches(&mut self, now_ns: i64) {

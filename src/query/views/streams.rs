@@ -22,7 +22,7 @@ struct Lane {
     busy_ns: i64,
     first_ns: Option<i64>,
     last_ns: i64,
-    /// From `stream` rows.
+    /// The priority, which rows of `stream` have.
     priority: Option<i64>,
     name: u32,
 }

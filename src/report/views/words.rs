@@ -54,7 +54,7 @@ pub(super) struct LaunchSize([Option<[i64; 3]>; 2]);
 const FOUR_DIGITS: Range<i64> = 0..10_000;
 
 impl LaunchSize {
-    /// That of a launch shape.
+    /// The size of a launch shape.
     pub(super) fn of(frames: &Frames, shape: u32) -> LaunchSize {
         LaunchSize(frames.launch_size(shape).map(|[x, y, z]| Some([x?, y?, z?])))
     }
