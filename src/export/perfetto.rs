@@ -43,7 +43,7 @@ pub static PERFETTO: Exporter = Exporter {
         ("counters", "no: no counters of busy GPUs, queue, copies, memory (default: yes)"),
         ("gpu-stages", "yes: work as stages of the GPU as well, for Perfetto's table gpu_slice (default: no)"),
     ],
-    keeps: Kept { listed: LISTED, others: |table| DRAWN.iter().any(|drawn| *drawn == table), note: NOT_READ },
+    keeps: Kept { listed: LISTED, others: |table| DRAWN.contains(&table), note: NOT_READ },
     write,
 };
 

@@ -12,8 +12,6 @@ use super::recorder::{FRAME_ROWS, Keep, Recorder};
 use super::trace::TraceOutput;
 use crate::python;
 
-/// `kind` of a frame of Python.
-
 /// Rows that wait.
 #[derive(Default)]
 pub(super) struct Launches {
