@@ -4,23 +4,23 @@
 //! An exporter gets open traces ([`Context`]) and a place to write to ([`Destination`]). It reads rows through
 //! [`Frames::in_order`] in bounded memory, and says in [`Exporter::keeps`] what its format can hold.
 
-pub mod arrow;
-pub mod chrome;
-pub mod database;
-pub mod destination;
-pub mod flamegraph;
-pub mod flat;
-pub mod folded;
-pub mod folder;
+pub(crate) mod arrow;
+pub(crate) mod chrome;
+pub(crate) mod database;
+pub(crate) mod destination;
+pub(crate) mod flamegraph;
+pub(crate) mod flat;
+pub(crate) mod folded;
+pub(crate) mod folder;
 pub mod lossy;
-pub mod native;
-pub mod nsys_sqlite;
-pub mod nvprof_db;
-pub mod parquet;
-pub mod perfetto;
-pub mod speedscope;
-pub mod text;
-pub mod texts;
+pub(crate) mod native;
+pub(crate) mod nsys_sqlite;
+pub(crate) mod nvprof_db;
+pub(crate) mod parquet;
+pub(crate) mod perfetto;
+pub(crate) mod speedscope;
+pub(crate) mod text;
+pub(crate) mod texts;
 mod write_thread;
 
 use crate::analysis::labels::Labels;
@@ -32,7 +32,7 @@ use crate::trace::sink::{Need, Note};
 pub use destination::Destination;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use trace_format::schema::{AnyColumn, TableSpec};
+use trace_format::schema::{AnyColumn, Role, TableSpec};
 use trace_format::tables;
 
 /// All formats, in the order in which `--help` and `docs/lossy.md` list them.
@@ -95,8 +95,8 @@ pub struct Exporter {
     pub need: fn() -> Need,
     /// Its own options, given by `--option KEY=VALUE`: key and one line of documentation.
     pub options: &'static [(&'static str, &'static str)],
-    /// What comes back when the file is read again. A table that is not named here is lost.
-    pub keeps: &'static [Keeps],
+    /// What comes back when the file is read again.
+    pub keeps: Kept,
     /// Writes everything.
     pub write: fn(&Context, &mut Destination) -> Result<()>,
 }
@@ -110,7 +110,50 @@ impl Exporter {
     }
 }
 
+/// What a format keeps.
+#[derive(Clone, Copy)]
+pub struct Kept {
+    /// Tables of which there is more to say than that they are kept whole.
+    pub listed: &'static [Keeps],
+    /// Which of the other tables are kept whole. A new table is among them where the exporter writes whatever there is.
+    pub others: fn(&TableSpec) -> bool,
+    /// What a reader of those has to know; may be empty.
+    pub note: &'static str,
+}
+
+impl Kept {
+    /// Nothing: gpuprof does not read the format back.
+    pub const NOTHING: Kept = Kept::these(&[]);
+
+    /// Everything; clock readings are already in the times, or come back as they were.
+    pub const EVERYTHING: Kept = Kept { listed: &[], others: has_records, note: "" };
+
+    /// These tables and no others.
+    pub const fn these(listed: &'static [Keeps]) -> Kept {
+        Kept { listed, others: |_| false, note: "" }
+    }
+
+    /// What is kept of `table`; `None`: it is lost.
+    pub fn of(&self, table: &'static TableSpec) -> Option<Keeps> {
+        let listed = self.listed.iter().find(|keeps| keeps.table == table).copied();
+        let whole = || Keeps { table, columns: Columns::All, note: self.note };
+        listed.or_else(|| (self.others)(table).then(whole))
+    }
+
+    /// Whether no table is kept.
+    pub fn is_nothing(&self) -> bool {
+        tables::ALL.iter().all(|table| self.of(table).is_none())
+    }
+}
+
+/// Whether rows of `table` are records or what records refer to: names stand in the rows that have them, and clock
+/// readings in the times.
+pub fn has_records(table: &TableSpec) -> bool {
+    table.role != Role::Json && table != &tables::STRING && table != &tables::CLOCK
+}
+
 /// What a format keeps of one table.
+#[derive(Clone, Copy)]
 pub struct Keeps {
     /// The table.
     pub table: &'static TableSpec,
@@ -120,47 +163,8 @@ pub struct Keeps {
     pub note: &'static str,
 }
 
-/// A table that is kept whole.
-pub const fn keeps_all(table: &'static TableSpec) -> Keeps {
-    Keeps { table, columns: Columns::All, note: "" }
-}
-
-/// Everything; clock readings are already in the times, or come back as they were.
-pub const EVERYTHING: &[Keeps] = &[
-    keeps_all(&tables::SHAPE),
-    keeps_all(&tables::DEVICE),
-    keeps_all(&tables::CONTEXT),
-    keeps_all(&tables::STREAM),
-    keeps_all(&tables::THREAD),
-    keeps_all(&tables::KERNEL),
-    keeps_all(&tables::MEMCPY),
-    keeps_all(&tables::MEMSET),
-    keeps_all(&tables::API),
-    keeps_all(&tables::SYNC),
-    keeps_all(&tables::OVERHEAD),
-    keeps_all(&tables::GRAPH),
-    keeps_all(&tables::MEMORY),
-    keeps_all(&tables::UVM),
-    keeps_all(&tables::EVENT),
-    keeps_all(&tables::EXTERNAL),
-    keeps_all(&tables::JIT),
-    keeps_all(&tables::OPENACC),
-    keeps_all(&tables::OPENMP),
-    keeps_all(&tables::RANGE),
-    keeps_all(&tables::CAPTURE),
-    keeps_all(&tables::LOSS),
-    keeps_all(&tables::NOTE),
-    keeps_all(&tables::SAMPLE),
-    keeps_all(&tables::FRAME),
-    keeps_all(&tables::STACK),
-    keeps_all(&tables::CPU_SAMPLE),
-    keeps_all(&tables::LAUNCH_STACK),
-    keeps_all(&tables::HOST_CALL),
-    keeps_all(&tables::FOREIGN),
-    keeps_all(&tables::DETAILS),
-];
-
 /// Some columns of a table.
+#[derive(Clone, Copy)]
 pub enum Columns {
     /// All of them.
     All,

@@ -22,7 +22,7 @@
 //!    processes that record and tells them what to do.
 //! 6. **Asking.** [`cli`] has one file per subcommand; only `main` exits.
 //!
-//! All of them stand on common ground, which is neither about traces nor about files: [`error`], [`note`],
+//! All of them stand on common ground, which is neither about traces nor about files: [`os`], [`error`], [`note`],
 //! [`numbers`] in sentences, [`metrics`] of samples, names that [`cupti`] gives and [`demangle`] makes readable, and
 //! [`exchange`], the names that an exporter and the importer of the same format must spell alike. A module uses what
 //! stands below it and never what stands above; `tests/cli/layers.rs` has the list of what may use what, and fails naming
@@ -51,6 +51,7 @@ pub mod metrics;
 pub mod note;
 pub mod numbers;
 pub mod open;
+pub mod os;
 pub mod query;
 pub mod render;
 pub mod report;

@@ -73,12 +73,12 @@ pub struct Pool {
 struct Table {
     block_bytes: usize,
     /// Sorted by address.
-    blocks: Box<[Place]>,
-    drops: Box<[Place]>,
+    blocks: Box<[BlockSlot]>,
+    drops: Box<[BlockSlot]>,
     drops_made: AtomicU32,
 }
 
-struct Place {
+struct BlockSlot {
     ptr: AtomicPtr<u8>,
     state: AtomicU8,
     /// The request that it was handed out for, counted from 1.
@@ -122,7 +122,7 @@ impl Pool {
             true => (0..DROP_BLOCKS).map_while(|_| zeroed_block(DROP_BLOCK_BYTES)).collect(),
             false => Vec::new(),
         };
-        let place = |ptr| Place {
+        let place = |ptr| BlockSlot {
             ptr: AtomicPtr::new(ptr),
             state: AtomicU8::new(FREE),
             number: AtomicU64::new(0),
@@ -227,7 +227,7 @@ impl Pool {
 
     /// Whether CUPTI still holds a block that it was given for one of the first `number` requests.
     pub fn is_out_since(&self, number: u64) -> bool {
-        let is_out = |place: &Place| {
+        let is_out = |place: &BlockSlot| {
             place.state.load(Ordering::Acquire) == OUT && place.number.load(Ordering::Relaxed) <= number
         };
         self.table().is_some_and(|table| {
@@ -258,7 +258,7 @@ impl Pool {
         owner
     }
 
-    fn find(&self, ptr: *mut u8) -> Option<(&'static Table, &'static Place, Owner)> {
+    fn find(&self, ptr: *mut u8) -> Option<(&'static Table, &'static BlockSlot, Owner)> {
         let table = self.table()?;
         if let Ok(i) = table.blocks.binary_search_by_key(&ptr, |p| p.ptr.load(Ordering::Relaxed)) {
             return Some((table, &table.blocks[i], Owner::Block));
@@ -342,7 +342,7 @@ impl Default for Pool {
     }
 }
 
-impl Place {
+impl BlockSlot {
     fn link(&self) -> &AtomicU32 {
         &self.next
     }

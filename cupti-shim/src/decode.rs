@@ -171,7 +171,7 @@ const KINDS: &[&Kind] = &[
     &environment::KIND,
 ];
 
-/// The same by number.
+/// Every kind that has a table, by its number.
 static BY_ID: [Option<&Kind>; 64] = {
     let mut by_id = [None; 64];
     let mut i = 0;

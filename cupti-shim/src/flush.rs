@@ -417,7 +417,7 @@ impl Flush {
         }
         self.tell_refusal();
         self.ask_dropped();
-        // There will be no better reading.
+        // A later reading of the clocks would be no better.
         if let Some(triple) = read_clocks(self.session) {
             self.session.shared.send(Message::Clock(triple));
         }

@@ -112,9 +112,9 @@ pub struct Switched {
 /// Where a window begins or ends.
 #[derive(Clone, Copy)]
 enum Edge {
-    /// At a call that CUPTI numbered.
+    /// The edge is a call, which has this number of CUPTI's.
     Call(u64),
-    /// At this moment.
+    /// The edge is this moment.
     Now,
 }
 

@@ -92,7 +92,7 @@ pub enum Message {
     Flushed,
     /// Write everything that was queued before the ticket was taken, then answer it.
     Flush {
-        /// From [`crate::writer::Shared::ask`].
+        /// The ticket that [`crate::writer::Shared::ask`] gave.
         ticket: u32,
     },
     /// Write everything, close the file, answer the ticket, end.

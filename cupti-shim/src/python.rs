@@ -40,7 +40,7 @@ use serde_json::{Value, json};
 
 use crate::session::Session;
 use crate::{log, sys, writer};
-use api::{Api, Found};
+use api::{Api, FoundPython};
 use budget::Budget;
 pub use table::{FrameDef, StackDef};
 use table::{Frames, Stacks};
@@ -155,9 +155,9 @@ pub fn look() {
         return;
     }
     match api::find() {
-        Found::Nothing => return,
-        Found::Usable(api) => state.api.store(Box::into_raw(Box::new(api)), Ordering::Release),
-        Found::Unusable(why) => off(&why),
+        FoundPython::Nothing => return,
+        FoundPython::Usable(api) => state.api.store(Box::into_raw(Box::new(api)), Ordering::Release),
+        FoundPython::Unusable(why) => off(&why),
     }
     state.settled.store(true, Ordering::Relaxed);
 }

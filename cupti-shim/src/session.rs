@@ -39,7 +39,7 @@ const DEFINING_KINDS: [u32; 4] =
     [CUPTI_ACTIVITY_KIND_DEVICE, CUPTI_ACTIVITY_KIND_CONTEXT, CUPTI_ACTIVITY_KIND_STREAM, CUPTI_ACTIVITY_KIND_NAME];
 
 /// Kinds whose records come when the GPU is done, so that they stay on while a window drains.
-const GPU_KINDS: [u32; 5] = [
+pub(crate) const GPU_KINDS: [u32; 5] = [
     cupti_sys::CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
     cupti_sys::CUPTI_ACTIVITY_KIND_MEMCPY,
     cupti_sys::CUPTI_ACTIVITY_KIND_MEMCPY2,

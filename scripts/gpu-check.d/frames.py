@@ -9,15 +9,19 @@ import struct
 from dataclasses import dataclass, field
 from pathlib import Path
 
+# BEGIN TABLES, written by trace-format/tests/format/gpu_check.rs
 TABLES = {
     1: "process", 2: "string", 3: "shape", 4: "device", 5: "context", 6: "stream", 7: "thread", 8: "frame", 9: "stack",
-    16: "kernel", 17: "memcpy", 18: "memset", 19: "api", 20: "sync", 21: "overhead", 22: "graph", 23: "memory", 24: "uvm",
-    25: "event", 26: "external", 27: "jit", 28: "openacc", 29: "openmp", 30: "range", 31: "cpu_sample", 32: "launch_stack",
-    33: "host_call", 34: "foreign", 35: "details",
-    40: "capture", 41: "loss", 42: "clock", 43: "note", 44: "sample", 60: "index", 61: "closed",
+    16: "kernel", 17: "memcpy", 18: "memset", 19: "api", 20: "sync", 21: "overhead", 22: "graph", 23: "memory",
+    24: "uvm", 25: "event", 26: "external", 27: "jit", 28: "openacc", 29: "openmp", 30: "range", 31: "cpu_sample",
+    32: "launch_stack", 33: "host_call", 34: "foreign", 35: "details", 40: "capture", 41: "loss", 42: "clock",
+    43: "note", 44: "sample", 60: "index", 61: "closed",
 }
-ACTIVITY = ("kernel", "memcpy", "memset", "api", "sync", "overhead", "graph", "memory", "uvm", "event", "external", "jit",
-            "openacc", "openmp")
+ACTIVITY = (
+    "kernel", "memcpy", "memset", "api", "sync", "overhead", "graph", "memory", "uvm", "event", "external", "jit",
+    "openacc", "openmp",
+)
+# END TABLES
 FLAG_JSON, FLAG_REPEAT = 2, 4
 
 

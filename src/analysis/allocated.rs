@@ -4,6 +4,7 @@
 //! releasing something else changes nothing: the sum never falls below zero.
 
 use hashbrown::HashMap;
+use trace_format::vocabulary::{memory_kind, memory_operation};
 
 /// Process and device.
 pub type Device = (u32, u32);
@@ -18,7 +19,7 @@ pub struct Allocated {
 
 /// Whether memory of this `CUpti_ActivityMemoryKind` is a GPU's, managed memory included. Pinned memory is the host's.
 pub fn is_on_device(mem_kind: u32) -> bool {
-    matches!(mem_kind, 3..=7)
+    matches!(mem_kind, memory_kind::DEVICE..=memory_kind::MANAGED_STATIC)
 }
 
 impl Allocated {
@@ -28,8 +29,8 @@ impl Allocated {
         let bytes = bytes.max(0);
         let change = match operation {
             // An address that is allocated again was released unseen.
-            1 => bytes - self.live.insert((device, address), bytes).unwrap_or(0),
-            2 => -self.live.remove(&(device, address))?,
+            memory_operation::ALLOCATION => bytes - self.live.insert((device, address), bytes).unwrap_or(0),
+            memory_operation::RELEASE => -self.live.remove(&(device, address))?,
             _ => 0,
         };
         if change == 0 {

@@ -10,11 +10,10 @@ use hashbrown::HashMap;
 use std::collections::BTreeMap;
 use trace_format::tables;
 use trace_format::tables::column::{cpu_sample, frame, stack};
+use trace_format::vocabulary::frame_kind::PYTHON;
 
 /// Frames of one stack at most: a damaged file must not lead around in a circle.
 const MOST_DEPTH: usize = 4096;
-/// `kind` of a frame in Python.
-pub const PYTHON: u32 = 0;
 
 /// One frame of a stack, by ids of names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]

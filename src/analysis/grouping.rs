@@ -34,9 +34,9 @@ pub enum ByName {
 /// What makes separate groups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Grouping {
-    /// Of the name.
+    /// Which part of the name makes a group.
     pub name: ByName,
-    /// Of the place.
+    /// Which part of the place makes a group.
     pub split: Split,
 }
 

@@ -25,7 +25,7 @@ pub enum MarkerKind {
 pub struct Marker {
     /// When, on the clock of the trace.
     pub at_ns: i64,
-    /// What.
+    /// What kind of marker it is.
     pub kind: MarkerKind,
     /// Name of the range or mark.
     pub name: u32,

@@ -59,17 +59,7 @@ fn rows_without_times(frames: &Frames, table: &'static TableSpec, filter: &Filte
 
 /// Why records are missing, by `loss.cause`.
 fn cause_text(cause: u32) -> &'static str {
-    match cause {
-        loss_cause::QUEUE_FULL => "the writer did not keep up",
-        loss_cause::CUPTI_DROPPED => "CUPTI dropped them",
-        loss_cause::UNKNOWN_KIND => "their kind was unknown",
-        loss_cause::NAMES_FULL => "the table of names was full",
-        loss_cause::DISK_FULL => "the disk was full",
-        loss_cause::SIZE_LIMIT => "the size limit was reached",
-        loss_cause::TAKEN_OVER => "another tool took CUPTI over",
-        loss_cause::FLUSH_DEADLINE => "CUPTI did not flush in time at the end",
-        _ => "for an unknown reason",
-    }
+    loss_cause::SENTENCES.word(cause).unwrap_or("for an unknown reason")
 }
 
 /// Recorded losses, one note per process and cause.

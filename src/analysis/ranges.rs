@@ -22,7 +22,7 @@ pub struct Range {
     pub process: u32,
     /// Thread that started it. A start/end range may end on another one, which traces do not say.
     pub tid: u32,
-    /// As `range.style`.
+    /// The style, by the numbers of `range.style`.
     pub style: u32,
     /// Name id of the domain; 0: the default one.
     pub domain: u32,

@@ -62,7 +62,7 @@ pub struct Values {
     pub mean: f64,
     /// The smallest value that half of all samples do not exceed.
     pub p50: f64,
-    /// The same of 95 percent.
+    /// The value that 95 percent of the samples do not exceed.
     pub p95: f64,
     /// The largest.
     pub max: f64,

@@ -46,11 +46,11 @@ impl RanOn {
 /// Statistics of the records that share a key and a place.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// Where.
+    /// Where the records ran.
     pub place: RanOn,
     /// The key: shape, name, kind; 0 for tables that have none.
     pub key: u32,
-    /// Of their durations.
+    /// Statistics of their durations.
     pub stats: Stats,
 }
 

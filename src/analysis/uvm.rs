@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::activity::{GpuActivity, What};
 use crate::cupti::unified::{devices_of_mask, is_of_cpu};
-use trace_format::vocabulary::uvm_kind::{THRASHING, THROTTLING};
+use trace_format::vocabulary::uvm_kind::{
+    BYTES_DTOD, BYTES_DTOH, BYTES_HTOD, CPU_PAGE_FAULTS, GPU_PAGE_FAULTS, REMOTE_MAP, THRASHING, THROTTLING,
+};
 
 /// What a row of the section counts, in the order in which the rows stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -114,10 +116,10 @@ impl UvmProfile {
         use UvmEvent::*;
         let What::Uvm { kind, value, src_device, dst_device, flags, .. } = row.what else { return };
         match kind {
-            1 => self.on(row, dst_device.unwrap_or(row.device), HostToDevice, value),
-            2 => self.on(row, src_device.unwrap_or(row.device), DeviceToHost, value),
-            3 => self.cpu_faults += value.max(1) as u64,
-            4 => self.on(row, src_device.or(dst_device).unwrap_or(row.device), GpuFaultGroups, value),
+            BYTES_HTOD => self.on(row, dst_device.unwrap_or(row.device), HostToDevice, value),
+            BYTES_DTOH => self.on(row, src_device.unwrap_or(row.device), DeviceToHost, value),
+            CPU_PAGE_FAULTS => self.cpu_faults += value.max(1) as u64,
+            GPU_PAGE_FAULTS => self.on(row, src_device.or(dst_device).unwrap_or(row.device), GpuFaultGroups, value),
             THRASHING => {
                 self.cpu_thrashes += u64::from(is_of_cpu(flags));
                 for device in devices_of_mask(src_device) {
@@ -128,7 +130,7 @@ impl UvmProfile {
                 None => self.cpu_throttles += 1,
                 Some(device) => self.on(row, device, Throttles, value),
             },
-            7 => {
+            REMOTE_MAP => {
                 self.remote_maps_from_cpu += u64::from(src_device.is_none());
                 self.remote_maps_to_cpu += u64::from(dst_device.is_none());
                 if let Some(device) = src_device {
@@ -138,7 +140,7 @@ impl UvmProfile {
                     self.on(row, device, RemoteMapToDevice, value);
                 }
             }
-            8 => {
+            BYTES_DTOD => {
                 if let Some(device) = src_device {
                     self.on(row, device, FromDevice, value);
                 }

@@ -121,7 +121,7 @@ impl std::str::FromStr for Word {
     fn from_str(text: &str) -> std::result::Result<Word, String> {
         match text.split_once('=') {
             Some((key, value)) if !key.is_empty() => {
-                // As a flag, too.
+                // A setting may also be written as a flag.
                 Ok(Word::Setting(key.trim_start_matches("--").to_owned(), value.to_owned()))
             }
             Some(_) => Err("names no setting before the =".to_owned()),

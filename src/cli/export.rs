@@ -183,12 +183,12 @@ impl Job<'_> {
 
 /// What other profilers say about their records, where the format has no place for it.
 fn without_place(exporter: &Exporter, frames: &Frames) -> Option<Note> {
-    if exporter.keeps.is_empty() {
+    if exporter.keeps.is_nothing() {
         return None;
     }
     let kinds = [(&tables::DETAILS, "arguments of rows"), (&tables::FOREIGN, "entries that are no records")];
     let lost = kinds.iter().map(|(table, what)| (*table, frames.rows(table), what));
-    let lost = lost.filter(|(table, rows, _)| *rows > 0 && exporter.keeps.iter().all(|k| k.table != *table));
+    let lost = lost.filter(|(table, rows, _)| *rows > 0 && exporter.keeps.of(table).is_none());
     let lost: Vec<String> =
         lost.map(|(table, rows, what)| format!("{rows} {what} (table {})", table.name)).collect();
     let text = format!(

@@ -1,24 +1,18 @@
 //! The folders in which recorded processes have their sockets, and the sockets in them.
-#![allow(unsafe_code, reason = "std does not tell who one is")]
 
 use super::talk::{Connection, Trouble};
 use super::without_socket;
 use crate::error::{Error, Result};
+use crate::os::identity::effective_user;
 use shim_config::control::{self, Folder, Refusal, RuntimeDir, SocketName};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// This process's user, as the system judges it.
-pub fn own_uid() -> u32 {
-    // SAFETY: cannot fail.
-    unsafe { libc::geteuid() }
-}
-
 /// The folders that are looked into, by what the variables say.
 pub fn chosen_folders(chosen: &RuntimeDir) -> Vec<PathBuf> {
     let xdg = std::env::var_os("XDG_RUNTIME_DIR");
-    chosen.folders(xdg.as_deref().map(|xdg| xdg.as_bytes()), own_uid())
+    chosen.folders(xdg.as_deref().map(|xdg| xdg.as_bytes()), effective_user())
 }
 
 /// A folder of sockets.
@@ -39,7 +33,7 @@ impl SocketFolder {
         }
         // Root may look after everybody, where it is told to.
         let named = matches!(chosen, RuntimeDir::Folder(_));
-        let owner = Some(own_uid()).filter(|uid| !(named && *uid == 0));
+        let owner = Some(effective_user()).filter(|uid| !(named && *uid == 0));
         let places = chosen_folders(chosen).into_iter().map(|path| {
             let folder = Folder::open(&path, owner).map(Arc::new);
             SocketFolder { path, folder }

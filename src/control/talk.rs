@@ -1,12 +1,10 @@
 //! One connection to one process: a line there, a line back, and never a wait without end.
-#![allow(unsafe_code, reason = "std does not tell who is at the other end of a socket")]
 
+use crate::os::identity;
 use serde_json::{Value, json};
 use shim_config::control::{ANSWER_BYTES, REQUEST_BYTES, VERSION};
 use std::fmt;
 use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::mem::MaybeUninit;
-use std::os::fd::AsRawFd as _;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -83,16 +81,7 @@ impl Connection {
 
     /// The pid of who made the socket, as we see him; `None` where we do not.
     pub fn peer_pid(&self) -> Option<u32> {
-        let mut peer = MaybeUninit::<libc::ucred>::zeroed();
-        let mut bytes = size_of::<libc::ucred>() as libc::socklen_t;
-        let fd = self.stream.as_raw_fd();
-        // SAFETY: room for the answer, of the size said; all zeros is a valid value of it.
-        let (rc, peer) = unsafe {
-            let rc =
-                libc::getsockopt(fd, libc::SOL_SOCKET, libc::SO_PEERCRED, peer.as_mut_ptr().cast(), &mut bytes);
-            (rc, peer.assume_init())
-        };
-        u32::try_from(peer.pid).ok().filter(|pid| rc == 0 && *pid != 0)
+        identity::peer_pid(&self.stream)
     }
 
     /// Sends a request and waits for its answer, `patience` at most.

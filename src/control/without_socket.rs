@@ -1,6 +1,7 @@
 //! Processes that should have a control socket and have none, each with the reason.
 
-use super::sockets::{chosen_folders, own_uid};
+use super::sockets::chosen_folders;
+use crate::os::identity::effective_user;
 use shim_config::control::{Folder, RuntimeDir};
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -51,7 +52,7 @@ fn look_at(pid: u32, proc: &Path, searched: &[PathBuf]) -> Option<WithoutSocket>
     let maps = fs::read(proc.join("maps")).unwrap_or_default();
     let seen = Seen {
         uid,
-        is_ours: uid == own_uid() || own_uid() == 0,
+        is_ours: uid == effective_user() || effective_user() == 0,
         is_asked_for: is_asked_for(&var),
         is_mapped: mapped(&maps).any(is_collector),
         uses_cuda: mapped(&maps).any(|path| file_name(path).starts_with(b"libcuda.so")),

@@ -1,6 +1,7 @@
 //! What summaries and listings call operations that have no name of their own.
 
 use trace_format::vocabulary::{memcpy_kind, memory_kind, openmp_kind};
+
 /// A fill.
 pub const MEMSET: &str = "[CUDA memset]";
 
@@ -49,16 +50,7 @@ pub fn openmp_name(kind: u32) -> &'static str {
 /// The last `CUpti_ActivityMemoryKind` that nvprof 11.8 has a word for.
 pub const LAST_NAMED_BY_NVPROF: u32 = memory_kind::MANAGED;
 
-/// `CUpti_ActivityMemoryKind` in words.
+/// `CUpti_ActivityMemoryKind` in nvprof's words.
 pub fn memory_kind(kind: u32) -> &'static str {
-    match kind {
-        memory_kind::PAGEABLE => "Pageable",
-        memory_kind::PINNED => "Pinned",
-        memory_kind::DEVICE => "Device",
-        memory_kind::ARRAY => "Array",
-        memory_kind::MANAGED => "Managed",
-        memory_kind::DEVICE_STATIC => "Device Static",
-        memory_kind::MANAGED_STATIC => "Managed Static",
-        _ => "Unknown",
-    }
+    memory_kind::NVPROF.word(kind).unwrap_or("Unknown")
 }

@@ -4,7 +4,7 @@ use super::World;
 use super::child::{self, Failure};
 use super::finding::{Finding, Level};
 use super::probe::Collector;
-use super::sys;
+use crate::os::{disk, limits};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -52,14 +52,14 @@ pub fn judge(found: &Result<PathBuf, String>, tried: Option<&Result<Collector, F
 fn not_loaded(path: &Path, why: &str) -> Finding {
     let mut finding = Finding::problem("collector", format!("{} cannot be loaded: {why}", path.display()));
     let folder = path.parent().unwrap_or(path);
-    if sys::room(folder).is_ok_and(|room| room.noexec) {
+    if disk::room(folder).is_ok_and(|room| room.noexec) {
         return finding.help(format!(
             "{} is mounted noexec: set XDG_CACHE_HOME to a folder that is not, or GPUPROF_SHIM to a copy elsewhere",
             folder.display()
         ));
     }
     if why.contains("GLIBC_") {
-        let version = sys::libc_version().map_or(String::new(), |v| format!(" (this one is {v})"));
+        let version = limits::c_library_version().map_or(String::new(), |v| format!(" (this one is {v})"));
         finding = finding.help(format!(
             "it was built for a newer C library{version}: take a released gpuprof, which needs 2.28 or later"
         ));

@@ -8,7 +8,7 @@ use super::probe::{Cupti, Driver};
 use super::program::Program;
 use serde::Serialize;
 use shim_config::Cause;
-use shim_config::find::{self, Candidate, Facts, Found, Why};
+use shim_config::find::{self, Candidate, Facts, FoundLibraries, Why};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -70,7 +70,11 @@ pub fn try_all(world: &World, facts: &Facts, driver: Option<&Driver>) -> Vec<Tri
 /// The order with a verdict on each, and which of them the collector would take: as it does, the first that the
 /// driver accepts, of each SONAME only the first that loads, and none once another tool turns out to hold the slot.
 /// It cannot go by the GPUs: when it has to choose, the driver is not up yet.
-fn weigh(probed: Vec<(Candidate, Result<Cupti, Failure>)>, found: &Found, driver: Option<&Driver>) -> Vec<Tried> {
+fn weigh(
+    probed: Vec<(Candidate, Result<Cupti, Failure>)>,
+    found: &FoundLibraries,
+    driver: Option<&Driver>,
+) -> Vec<Tried> {
     let mut all: Vec<Tried> = Vec::new();
     let mut seen: Vec<PathBuf> = Vec::new();
     let mut loaded: Vec<String> = Vec::new();

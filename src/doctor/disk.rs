@@ -2,7 +2,8 @@
 
 use super::World;
 use super::finding::Finding;
-use super::sys::{self, Room};
+use crate::os::disk::{Room, room};
+use crate::os::limits::soft_limit;
 use shim_config::from_env;
 use std::ffi::OsStr;
 use std::fs;
@@ -22,14 +23,14 @@ pub fn judge(world: &World, output: Option<&Path>) -> Vec<Finding> {
     let (settings, _) = from_env(vars);
     let folder = output.map_or_else(|| folder_of(world, &settings.output), |folder| world.cwd.join(folder));
     let mut findings = vec![folder_finding(&folder, settings.min_free_percent)];
-    if let Some(limit) = sys::soft_limit(libc::RLIMIT_FSIZE) {
+    if let Some(limit) = soft_limit(libc::RLIMIT_FSIZE) {
         let text = format!("no file may grow beyond {} (ulimit -f): recording stops there", size(limit));
         findings.push(
             Finding::note("disk", text)
                 .help("`ulimit -f unlimited`, or --size-policy ring with a smaller --size-limit"),
         );
     }
-    if let Some(limit) = sys::soft_limit(libc::RLIMIT_NOFILE).filter(|&limit| limit <= FIRST_DESCRIPTOR) {
+    if let Some(limit) = soft_limit(libc::RLIMIT_NOFILE).filter(|&limit| limit <= FIRST_DESCRIPTOR) {
         let text = format!(
             "{limit} open files are allowed (ulimit -n): the collector keeps its own beyond {FIRST_DESCRIPTOR}"
         );
@@ -56,7 +57,7 @@ fn folder_finding(folder: &Path, min_free_percent: u64) -> Finding {
         return Finding::problem("disk", format!("{shown}: there is no such folder"))
             .help("choose another place with -o");
     };
-    let room = match sys::room(there) {
+    let room = match room(there) {
         Ok(room) => room,
         Err(e) => return Finding::problem("disk", format!("{shown}: {e}")).help("choose another place with -o"),
     };

@@ -4,7 +4,8 @@
 //! broken installations do worse. Before each call its name goes to the standard output, then the answer: whatever
 //! happens, the parent knows how far we came.
 
-use super::sys::{self, Library, Symbol};
+use super::sys::{Library, Symbol};
+use crate::os::limits;
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use serde::{Deserialize, Serialize};
 use shim_config::find::{elf, facts};
@@ -52,7 +53,7 @@ impl Driver {
 pub struct Gpu {
     /// The number that programs use.
     pub ordinal: i32,
-    /// As the vendor calls it.
+    /// The name that the vendor gives it.
     pub name: String,
     /// `GPU-…`, as nvidia-smi prints it; `MIG-…` for a part.
     pub uuid: String,
@@ -111,7 +112,7 @@ pub struct Collector {
 
 /// Asks the driver.
 pub fn driver() -> Driver {
-    sys::no_core_files();
+    limits::no_core_files();
     let mut answer = Driver::default();
     step("dlopen(libcuda.so.1)");
     let library = match Library::open(Path::new("libcuda.so.1")) {
@@ -190,7 +191,7 @@ fn uuid_text(bytes: &[u8; 16], is_part: bool) -> String {
 
 /// Asks one libcupti, in the order in which the collector would: subscribing is the first call.
 pub fn cupti(path: &Path) -> Cupti {
-    sys::no_core_files();
+    limits::no_core_files();
     let mut answer = Cupti::default();
     step("dlopen(libcuda.so.1)");
     let driver = Library::open(Path::new("libcuda.so.1")).ok();
@@ -285,7 +286,7 @@ fn supports(driver: &Library, cupti: &Library) -> Vec<Support> {
 
 /// Loads the collector, which was told to stay inert.
 pub fn collector(path: &Path) -> Collector {
-    sys::no_core_files();
+    limits::no_core_files();
     step("dlopen");
     match Library::open(path) {
         Err(why) => Collector { load_error: Some(why), missing: Vec::new() },

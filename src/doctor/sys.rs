@@ -1,4 +1,4 @@
-//! The only unsafe code of `doctor`: opening vendor libraries and calling what is in them, and three system calls.
+//! The only unsafe code of `doctor`: opening vendor libraries and calling what is in them.
 //!
 //! cudarc's calls do not do for this: its loader takes `libcuda.so` before `libcuda.so.1`, which may be the toolkit's
 //! stub, panics when a symbol is missing, and returns results as a closed Rust enum, for which a code of a newer
@@ -6,7 +6,6 @@
 #![allow(unsafe_code, reason = "libraries that are found at run time are called through pointers")]
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
@@ -143,64 +142,3 @@ unsafe extern "C" fn no_buffer(buffer: *mut *mut u8, bytes: *mut usize, records:
 }
 
 unsafe extern "C" fn ignore_buffer(_: *mut c_void, _: u32, _: *mut u8, _: usize, _: usize) {}
-
-/// A vendor library may crash in here; its core file would be of no use to anybody.
-pub fn no_core_files() {
-    let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: a valid pointer to a structure that is only read. Failure leaves a core file, nothing worse.
-    unsafe { libc::setrlimit(libc::RLIMIT_CORE, &none) };
-}
-
-/// Soft limit of a resource; `None` is no limit.
-pub fn soft_limit(resource: libc::__rlimit_resource_t) -> Option<u64> {
-    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: `limit` is valid for writing.
-    let result = unsafe { libc::getrlimit(resource, &mut limit) };
-    (result == 0 && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
-}
-
-/// Room on the file system that `path` lies on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
-    /// Bytes that we may still write.
-    pub free_bytes: u64,
-    /// Bytes in all.
-    pub total_bytes: u64,
-    /// Whether programs may not be run and libraries not be loaded from there.
-    pub noexec: bool,
-    /// Whether nothing can be written at all.
-    pub read_only: bool,
-}
-
-/// Room on the file system that `path` lies on.
-///
-/// # Errors
-/// There is no such path, or it cannot be looked at.
-pub fn room(path: &Path) -> io::Result<Room> {
-    let path = CString::new(path.as_os_str().as_bytes())?;
-    // SAFETY: all zeros is a valid value of this plain structure.
-    let mut stat: libc::statvfs = unsafe { std::mem::zeroed() };
-    // SAFETY: a terminated string and a structure valid for writing.
-    if unsafe { libc::statvfs(path.as_ptr(), &mut stat) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    let unit = stat.f_frsize as u64;
-    Ok(Room {
-        free_bytes: (stat.f_bavail as u64).saturating_mul(unit),
-        total_bytes: (stat.f_blocks as u64).saturating_mul(unit),
-        noexec: stat.f_flag & libc::ST_NOEXEC != 0,
-        read_only: stat.f_flag & libc::ST_RDONLY != 0,
-    })
-}
-
-/// The version of the C library, such as `2.36`.
-pub fn libc_version() -> Option<String> {
-    #[cfg(target_env = "gnu")]
-    {
-        // SAFETY: no argument; the text is static.
-        let text = unsafe { CStr::from_ptr(libc::gnu_get_libc_version()) };
-        Some(text.to_string_lossy().into_owned())
-    }
-    #[cfg(not(target_env = "gnu"))]
-    None
-}

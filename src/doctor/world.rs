@@ -35,7 +35,7 @@ impl World {
         self.env.get(OsStr::new(name)).map(OsString::as_os_str).filter(|value| !value.is_empty())
     }
 
-    /// The same as text.
+    /// A variable of the environment as text.
     pub fn text_var(&self, name: &str) -> Option<String> {
         self.var(name).map(|value| value.to_string_lossy().into_owned())
     }

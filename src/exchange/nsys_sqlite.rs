@@ -1,5 +1,7 @@
 //! SQLite databases in the schema of nsys: what is only in those that gpuprof wrote.
 
+use trace_format::vocabulary::range_style::{ANNOTATION, OPERATOR, PYTHON};
+
 /// What these databases call the program that wrote them; the importer knows its own files by it.
 pub const PRODUCT: &str = "gpuprof";
 
@@ -10,4 +12,4 @@ pub const ORIGIN: &str = "GPUPROF_ORIGIN_NS";
 /// Styles of ranges that are not NVTX's, and the domains they are put into: nsys knows no other kind of range, and
 /// readers that do not care find them where PyTorch's own NVTX would be.
 pub const FOREIGN_DOMAINS: [(u32, &str); 3] =
-    [(3, "PyTorch operators"), (4, "PyTorch annotations"), (5, "Python functions")];
+    [(OPERATOR, "PyTorch operators"), (ANNOTATION, "PyTorch annotations"), (PYTHON, "Python functions")];

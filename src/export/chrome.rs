@@ -21,14 +21,14 @@ mod writer;
 use self::output::Output;
 use self::writer::Writer;
 use super::write_thread;
-use super::{Columns, Context, Destination, Exporter, Keeps, Shape};
+use super::{Columns, Context, Destination, Exporter, Keeps, Kept, Shape, has_records};
 use crate::error::Result;
 use crate::lines::definitions::Definitions;
 use crate::lines::links::Links;
 use crate::lines::naming::Naming;
 use crate::lines::place::Placing;
 use crate::trace::sink::Need;
-use trace_format::schema::TableSpec;
+use trace_format::schema::{Role, TableSpec};
 use trace_format::tables;
 
 /// Chrome trace event JSON.
@@ -44,7 +44,7 @@ pub static CHROME: Exporter = Exporter {
         "flows",
         "yes: arrows from calls to the work they caused; they nearly double the file (default: no)",
     )],
-    keeps: KEEPS,
+    keeps: Kept { listed: LISTED, others: is_written_whole, note: "our reader alone understands it" },
     write,
 };
 
@@ -52,7 +52,8 @@ const fn all(table: &'static TableSpec, note: &'static str) -> Keeps {
     Keeps { table, columns: Columns::All, note }
 }
 
-const KEEPS: &[Keeps] = &[
+/// What others than our reader understand of tables; of the rest they see a slice at most, with the row in it.
+const LISTED: &[Keeps] = &[
     all(&tables::SHAPE, "those that a kernel has"),
     all(&tables::DEVICE, ""),
     all(&tables::CONTEXT, ""),
@@ -64,14 +65,8 @@ const KEEPS: &[Keeps] = &[
     all(&tables::API, "other readers get names without version suffix"),
     all(&tables::SYNC, ""),
     all(&tables::OVERHEAD, ""),
-    all(&tables::GRAPH, "our reader alone understands it"),
     all(&tables::MEMORY, "our reader alone understands it; others see a counter"),
-    all(&tables::UVM, "our reader alone understands it"),
-    all(&tables::EVENT, "our reader alone understands it"),
     all(&tables::EXTERNAL, "other readers get operators' ids, as `External id`, if there are at most a million"),
-    all(&tables::JIT, "our reader alone understands it"),
-    all(&tables::OPENACC, "our reader alone understands it"),
-    all(&tables::OPENMP, "our reader alone understands it"),
     all(&tables::HOST_CALL, "other readers see slices of their threads"),
     all(&tables::RANGE, "other readers see no domain, colour or payload"),
     all(&tables::SAMPLE, "other readers see counters"),
@@ -79,15 +74,17 @@ const KEEPS: &[Keeps] = &[
         &tables::CPU_SAMPLE,
         "other readers see functions as slices, from the first sample that has them to the end of the last",
     ),
-    all(&tables::FRAME, "our reader alone understands it"),
-    all(&tables::STACK, "our reader alone understands it"),
-    all(&tables::LAUNCH_STACK, "our reader alone understands it"),
     all(&tables::FOREIGN, ""),
     all(&tables::DETAILS, ""),
 ];
 
+/// Rows are written whole, in slices or in lists, but what is about the recording itself.
+fn is_written_whole(table: &TableSpec) -> bool {
+    has_records(table) && table.role != Role::Meta
+}
+
 /// Rows that are written as rows alone.
-static LISTED: &[&TableSpec] = &[
+static IN_LISTS: &[&TableSpec] = &[
     &tables::EXTERNAL,
     &tables::SAMPLE,
     &tables::FRAME,
@@ -119,6 +116,6 @@ fn write_document(context: &Context, output: &mut Output) -> Result<()> {
     context.rows_in_order(&drawn, |chunk| writer.chunk(chunk, output))?;
     writer.rest(output)?;
     writer.stacks(output)?;
-    context.rows_in_order(LISTED, |chunk| writer.listed(chunk, output))?;
+    context.rows_in_order(IN_LISTS, |chunk| writer.listed(chunk, output))?;
     writer.finish(output)
 }

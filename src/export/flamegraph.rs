@@ -1,8 +1,7 @@
 //! A flame graph: an SVG picture that answers the mouse, drawn by inferno from the folded stacks.
 
 use super::folded::{BY, By, lines, to_stream};
-use super::{Context, Destination, Exporter, Shape};
-use crate::analysis::cpu_stacks::PYTHON;
+use super::{Context, Destination, Exporter, Kept, Shape};
 use crate::analysis::stacks::{self, Frame};
 use crate::demangle::short_name;
 use crate::error::{Error, Result};
@@ -11,6 +10,7 @@ use inferno::flamegraph::{Direction, Options, TextTruncateDirection};
 use std::borrow::Cow;
 use std::io;
 use trace_format::tables;
+use trace_format::vocabulary::frame_kind::PYTHON;
 
 /// Flame graphs.
 pub static FLAMEGRAPH: Exporter = Exporter {
@@ -28,7 +28,7 @@ pub static FLAMEGRAPH: Exporter = Exporter {
         ("inverted", "yes: the process at the top, kernels below (an icicle)"),
         ("min-width", "leave out what is narrower than this many per cent of the picture (0.01)"),
     ],
-    keeps: &[],
+    keeps: Kept::NOTHING,
     write,
 };
 
@@ -152,7 +152,7 @@ fn color(frame: Frame, name: &str) -> Color {
         Frame::Call(_) => (125 + b, 170 + b, 225 + b / 2),
         Frame::UnknownLaunch | Frame::UnknownLine => (170, 170, 170),
         // Python in yellow, native code in red.
-        Frame::Host(frame) if frame.kind == 0 => (235 + b / 3, 195 + a, 95 + b),
+        Frame::Host(frame) if frame.kind == PYTHON => (235 + b / 3, 195 + a, 95 + b),
         Frame::Host(_) => (225 + b / 3, 125 + a, 105 + b),
         Frame::Kernel(_) => (95 + a, 180 + a, 105 + b),
         Frame::Copy(_) | Frame::Fill => (185 + b, 140 + a, 220 + b / 2),

@@ -120,7 +120,7 @@ fn unit_text(unit: Unit) -> &'static str {
         Unit::Time | Unit::Length => "ns",
         Unit::Bytes => "bytes",
         Unit::Count => "count",
-        Unit::Id | Unit::Name | Unit::Shape | Unit::Code | Unit::Coded(_) | Unit::Other => "",
+        Unit::Id(_) | Unit::Key | Unit::Object | Unit::Code | Unit::Coded(_) | Unit::Other => "",
     }
 }
 
@@ -196,7 +196,7 @@ impl Layout {
         let spec = self.tables.iter().find_map(|table| Some(&table.columns[index(table)?]));
         let Some(spec) = spec else { return };
         match spec.unit {
-            Unit::Shape => {
+            unit if unit.is_shape() => {
                 for (field, column) in tables::SHAPE.columns.iter().enumerate().skip(1) {
                     let renamed = SHAPE_NAMES.iter().find(|(from, _)| *from == column.name);
                     let (name, ty, field) = match renamed {
@@ -208,7 +208,7 @@ impl Layout {
                     });
                 }
             }
-            Unit::Name => {
+            unit if unit.is_name() => {
                 let name = name_column(name);
                 self.add(name, FlatType::Text, "", spec.doc, |table| {
                     index(table).map_or(Source::None, Source::Name)

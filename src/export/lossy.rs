@@ -1,8 +1,8 @@
 //! `docs/lossy.md`: what each format keeps, written from what the exporters say of themselves.
 
-use super::{Columns, EXPORTERS, Exporter};
+use super::{Columns, EXPORTERS, Exporter, has_records};
 use std::fmt::Write as _;
-use trace_format::schema::{Role, TableSpec};
+use trace_format::schema::TableSpec;
 use trace_format::tables;
 
 /// The whole page.
@@ -21,11 +21,6 @@ pub fn page() -> String {
     out
 }
 
-/// Tables whose rows an export can keep or lose.
-fn kept_or_lost(table: &&&TableSpec) -> bool {
-    table.role != Role::Json && **table != &tables::STRING && **table != &tables::CLOCK
-}
-
 fn section(out: &mut String, exporter: &Exporter) {
     // Writing to a string cannot fail.
     let _ = writeln!(out, "\n## `{}`\n\n{}.\n", exporter.name, capitalised(exporter.doc));
@@ -35,14 +30,14 @@ fn section(out: &mut String, exporter: &Exporter) {
     if !exporter.options.is_empty() {
         out.push('\n');
     }
-    if exporter.keeps.is_empty() {
+    if exporter.keeps.is_nothing() {
         out.push_str("gpuprof does not read this format back.\n");
         return;
     }
     out.push_str("| table | keeps | loses |\n|---|---|---|\n");
     let mut lost = Vec::new();
-    for table in tables::ALL.iter().filter(kept_or_lost) {
-        match exporter.keeps.iter().find(|keeps| keeps.table == *table) {
+    for table in tables::ALL.iter().copied().filter(|table| has_records(table)) {
+        match exporter.keeps.of(table) {
             None => lost.push(format!("`{}`", table.name)),
             Some(keeps) => {
                 let (kept, gone) = columns(table, &keeps.columns);

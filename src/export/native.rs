@@ -3,7 +3,7 @@
 //! A file holds one process. Rows are written in order of time and in full frames, so a native trace gets smaller,
 //! a piece of one can be cut out, and the segments of a ring become one file again.
 
-use super::{Context, Destination, EVERYTHING, Exporter, Shape};
+use super::{Context, Destination, Exporter, Kept, Shape};
 use crate::error::{Error, Result};
 use crate::trace::frames::{Frames, Process};
 use crate::trace::ordered::Piece;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use trace_format::columns::{Batch, Column, Values};
 use trace_format::frame::MAX_ROWS;
 use trace_format::header::FileHeader;
-use trace_format::schema::{Role, RowBuilder as _, TableSpec, Unit};
+use trace_format::schema::{Role, RowBuilder as _, TableSpec};
 use trace_format::tables::{self, ClockRow, DeviceRow, StringRow};
 use trace_format::write::{TraceWriter, WriteOptions};
 
@@ -29,7 +29,7 @@ pub static GPUPROF: Exporter = Exporter {
     shape: Shape::FilePerProcess,
     need: Need::all,
     options: &[],
-    keeps: EVERYTHING,
+    keeps: Kept::EVERYTHING,
     write,
 };
 
@@ -172,13 +172,11 @@ impl Out<'_> {
     fn row(&mut self, piece: &Piece, i: usize) -> Result<()> {
         let table = piece.table();
         for (spec, column) in table.columns.iter().zip(&piece.rows.columns) {
-            if let (Unit::Name | Unit::Shape, Values::U32(ids)) = (spec.unit, &column.values)
-                && !column.is_null(i)
-            {
-                match spec.unit {
-                    Unit::Name => self.define_name(ids[i])?,
-                    _ => self.define_shape(ids[i])?,
-                }
+            match &column.values {
+                _ if column.is_null(i) => {}
+                Values::U32(ids) if spec.unit.is_name() => self.define_name(ids[i])?,
+                Values::U32(ids) if spec.unit.is_shape() => self.define_shape(ids[i])?,
+                _ => {}
             }
         }
         let offset_ns = self.offset_ns;

@@ -17,7 +17,7 @@ mod target;
 
 use super::database::{Database, Rows};
 use super::texts::Texts;
-use super::{Columns, Context, Destination, Exporter, Keeps, Shape};
+use super::{Columns, Context, Destination, Exporter, Keeps, Kept, Shape};
 use crate::analysis::contexts::ContextDevices;
 use crate::error::Result;
 use crate::trace::select::Filter;
@@ -41,7 +41,7 @@ pub static EXPORTER: Exporter = Exporter {
     shape: Shape::File,
     need: Need::all,
     options: &[],
-    keeps: KEEPS,
+    keeps: Kept::these(KEEPS),
     write,
 };
 

@@ -15,7 +15,7 @@ mod target;
 
 use super::database::{Database, Rows};
 use super::texts::Texts;
-use super::{Columns, Context, Destination, Exporter, Keeps, Shape};
+use super::{Columns, Context, Destination, Exporter, Keeps, Kept, Shape};
 use crate::error::Result;
 use crate::trace::select::Filter;
 use crate::trace::sink::Need;
@@ -38,7 +38,7 @@ pub static EXPORTER: Exporter = Exporter {
     shape: Shape::FilePerProcess,
     need: Need::all,
     options: &[],
-    keeps: KEEPS,
+    keeps: Kept::these(KEEPS),
     write,
 };
 

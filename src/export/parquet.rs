@@ -12,7 +12,7 @@ mod chunk;
 mod column;
 mod schema;
 
-use super::{Context, EVERYTHING, Exporter, Shape, folder};
+use super::{Context, Exporter, Kept, Shape, folder};
 use crate::error::{Error, Result};
 use crate::trace::ordered::Chunk;
 use crate::trace::sink::Need;
@@ -43,7 +43,7 @@ pub static PARQUET: Exporter = Exporter {
     shape: Shape::Folder,
     need: Need::all,
     options: OPTIONS,
-    keeps: EVERYTHING,
+    keeps: Kept::EVERYTHING,
     write: |context, destination| folder::write(context, destination, "parquet", write_table),
 };
 

@@ -15,8 +15,9 @@ mod writer;
 
 use self::writer::{Extras, Writer};
 use super::write_thread;
-use super::{Columns, Context, Destination, Exporter, Keeps, Shape};
+use super::{Columns, Context, Destination, Exporter, Keeps, Kept, Shape};
 use crate::error::Result;
+use crate::lines::DRAWN;
 use crate::lines::definitions::Definitions;
 use crate::lines::links::Links;
 use crate::lines::naming::Naming;
@@ -42,7 +43,7 @@ pub static PERFETTO: Exporter = Exporter {
         ("counters", "no: no counters of busy GPUs, queue, copies, memory (default: yes)"),
         ("gpu-stages", "yes: work as stages of the GPU as well, for Perfetto's table gpu_slice (default: no)"),
     ],
-    keeps: KEEPS,
+    keeps: Kept { listed: LISTED, others: |table| DRAWN.contains(&table), note: NOT_READ },
     write,
 };
 
@@ -52,15 +53,12 @@ const fn only(table: &'static TableSpec, columns: &'static [&'static dyn AnyColu
     Keeps { table, columns: Columns::Only(columns), note: NOT_READ }
 }
 
-const fn all(table: &'static TableSpec) -> Keeps {
-    Keeps { table, columns: Columns::All, note: NOT_READ }
-}
-
-const KEEPS: &[Keeps] = &[
+/// Tables of which not all columns are written, and definitions; every other table that is drawn is written whole.
+const LISTED: &[Keeps] = &[
     only(&tables::DEVICE, &[device::DEVICE, device::NAME_ID]),
     only(&tables::CONTEXT, &[context::CONTEXT, context::DEVICE]),
     only(&tables::STREAM, &[stream::CONTEXT, stream::STREAM, stream::NAME_ID]),
-    all(&tables::THREAD),
+    Keeps { table: &tables::THREAD, columns: Columns::All, note: NOT_READ },
     Keeps {
         table: &tables::KERNEL,
         columns: Columns::Only(&[
@@ -129,14 +127,6 @@ const KEEPS: &[Keeps] = &[
         &tables::OVERHEAD,
         &[overhead::START_NS, overhead::DURATION_NS, overhead::KIND, overhead::TID, overhead::CORRELATION],
     ),
-    all(&tables::GRAPH),
-    all(&tables::MEMORY),
-    all(&tables::UVM),
-    all(&tables::EVENT),
-    all(&tables::JIT),
-    all(&tables::OPENACC),
-    all(&tables::OPENMP),
-    all(&tables::HOST_CALL),
     only(
         &tables::RANGE,
         &[
@@ -150,7 +140,6 @@ const KEEPS: &[Keeps] = &[
             range::TID,
         ],
     ),
-    all(&tables::SAMPLE),
     Keeps {
         table: &tables::CPU_SAMPLE,
         columns: Columns::Only(&[
@@ -164,7 +153,7 @@ const KEEPS: &[Keeps] = &[
                end of the last",
     },
     only(&tables::FRAME, &[frame::ID, frame::NAME_ID, frame::FILE_ID, frame::KIND]),
-    all(&tables::STACK),
+    Keeps { table: &tables::STACK, columns: Columns::All, note: NOT_READ },
 ];
 
 fn write(context: &Context, destination: &mut Destination) -> Result<()> {

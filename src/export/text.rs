@@ -7,8 +7,7 @@ mod format;
 mod plan;
 
 use super::flat::Layout;
-use super::keeps_all as all;
-use super::{Columns, Context, Destination, EVERYTHING, Exporter, Keeps, Shape};
+use super::{Columns, Context, Destination, Exporter, Keeps, Kept, Shape};
 use crate::error::{Error, Result};
 use crate::exchange::flat::{IS_LAST, ROW};
 use crate::render::digits::unsigned;
@@ -35,17 +34,17 @@ pub static CSV: Exporter = Exporter {
     shape: Shape::Stream,
     need: Need::all,
     options: &[UNTIMED],
-    keeps: KEEPS,
+    keeps: Kept { listed: LISTED, others: is_written_whole, note: "" },
     write: |context, destination| write_stream(context, destination, &Csv(b',')),
 };
 
-/// The same with tabs.
+/// The format of CSV with tabs between the columns.
 pub static TSV: Exporter = Exporter {
     name: "tsv",
     extension: "tsv",
     other_endings: &["tab"],
     doc: "the CSV timeline with tabs between values; tabs and line ends inside of them are written as \\t, \\n, \\r",
-    keeps: &[],
+    keeps: Kept::NOTHING,
     write: |context, destination| write_stream(context, destination, &Tsv),
     ..CSV
 };
@@ -56,7 +55,7 @@ pub static JSONL: Exporter = Exporter {
     extension: "jsonl",
     other_endings: &["ndjson"],
     doc: "the CSV timeline as JSON, one object per line, without what is null except in the first, which names all columns",
-    keeps: &[],
+    keeps: Kept::NOTHING,
     write: |context, destination| write_stream(context, destination, &JsonLines),
     ..CSV
 };
@@ -75,50 +74,40 @@ pub static CSV_TABLES: Exporter = Exporter {
     doc: "a folder with one CSV file per table, each in order of time, and a manifest",
     shape: Shape::Folder,
     options: &[],
-    keeps: EVERYTHING,
+    keeps: Kept::EVERYTHING,
     write: write_folder,
     ..CSV
 };
 
-const KEEPS: &[Keeps] = &[
-    all(&tables::SHAPE),
+const LISTED: &[Keeps] = &[
+    Keeps { table: &tables::SHAPE, columns: Columns::All, note: "" },
     Keeps {
         table: &tables::DEVICE,
         columns: Columns::Only(&[device::DEVICE, device::NAME_ID]),
         note: "of devices that did something",
     },
     Keeps { table: &tables::THREAD, columns: Columns::All, note: "of threads that did something" },
-    all(&tables::KERNEL),
-    all(&tables::MEMCPY),
-    all(&tables::MEMSET),
-    all(&tables::API),
-    all(&tables::SYNC),
-    all(&tables::OVERHEAD),
-    all(&tables::GRAPH),
-    all(&tables::MEMORY),
-    all(&tables::UVM),
-    all(&tables::EVENT),
     Keeps { table: &tables::EXTERNAL, columns: Columns::All, note: "with `--option untimed=yes`" },
-    all(&tables::JIT),
-    all(&tables::OPENACC),
-    all(&tables::OPENMP),
-    all(&tables::HOST_CALL),
-    all(&tables::RANGE),
     Keeps { table: &tables::LOSS, columns: Columns::All, note: "those without a time with `--option untimed=yes`" },
-    all(&tables::CAPTURE),
     Keeps { table: &tables::NOTE, columns: Columns::All, note: "those without a time with `--option untimed=yes`" },
-    all(&tables::SAMPLE),
-    all(&tables::FOREIGN),
     Keeps { table: &tables::DETAILS, columns: Columns::All, note: "with `--option untimed=yes`" },
 ];
+
+/// Rows of the timeline are written with all columns. Stacks are no rows of it, so that what refers to them is lost.
+fn is_written_whole(table: &TableSpec) -> bool {
+    is_of_timeline(table) && table != &tables::CPU_SAMPLE && table != &tables::LAUNCH_STACK
+}
 
 /// Rows handed to one thread at a time.
 const ROWS_AT_ONCE: usize = 4096;
 
 /// The tables of the timeline: what happened, and what is said about it.
 pub fn timeline_tables() -> Vec<&'static TableSpec> {
-    let timeline = |table: &&&TableSpec| matches!(table.role, Role::Activity) || is_remark(table);
-    tables::ALL.iter().filter(timeline).copied().collect()
+    tables::ALL.iter().copied().filter(|table| is_of_timeline(table)).collect()
+}
+
+fn is_of_timeline(table: &TableSpec) -> bool {
+    table.role == Role::Activity || is_remark(table)
 }
 
 /// Whether rows of a table stand on the timeline: arguments of rows would be there a second time.

@@ -8,7 +8,6 @@ use crate::trace::sink::{Need, Sink};
 use crate::trace::summaries::Content;
 use std::collections::BTreeMap;
 use trace_format::columns::{Batch, Values};
-use trace_format::schema::Unit;
 
 /// What a file shows: rows and sums as text, each with how often it is there, and notes.
 struct Shown {
@@ -48,8 +47,8 @@ fn text(batch: &Batch, row: usize, names: &Names, shapes: &Shapes) -> String {
     let cell = |(spec, column): (&trace_format::schema::ColumnSpec, &trace_format::columns::Column)| {
         let value = match &column.values {
             _ if column.is_null(row) => "null".to_owned(),
-            Values::U32(v) if spec.unit == Unit::Name => names.text(v[row]).into_owned(),
-            Values::U32(v) if spec.unit == Unit::Shape => shapes.get(v[row]).map_or(String::new(), |shape| {
+            Values::U32(v) if spec.unit.is_name() => names.text(v[row]).into_owned(),
+            Values::U32(v) if spec.unit.is_shape() => shapes.get(v[row]).map_or(String::new(), |shape| {
                 format!("{} {:?} {:?}", names.text(shape.name_id), shape.grid_x, shape.registers)
             }),
             Values::U32(v) => v[row].to_string(),

@@ -1,5 +1,7 @@
 //! What a program is, and what would keep the collector out of it.
 
+use crate::os::disk::has_capabilities;
+use crate::os::identity::{real_group, real_user};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::File;
@@ -79,22 +81,10 @@ fn interpreter(head: &[u8]) -> Option<PathBuf> {
 fn is_privileged(path: &Path) -> bool {
     let Ok(found) = path.metadata() else { return false };
     // Only a change of identity makes the loader careful: root running a setuid-root program is root as before.
-    let setuid = found.mode() & libc::S_ISUID != 0 && found.uid() != ids().0;
-    let setgid = found.mode() & libc::S_ISGID != 0 && found.mode() & libc::S_IXGRP != 0 && found.gid() != ids().1;
-    setuid || setgid || (ids().0 != 0 && has_capabilities(path))
-}
-
-#[allow(unsafe_code, reason = "a system call that std does not offer")]
-fn ids() -> (u32, u32) {
-    // SAFETY: they take nothing and cannot fail.
-    unsafe { (libc::getuid(), libc::getgid()) }
-}
-
-#[allow(unsafe_code, reason = "a system call that std does not offer")]
-fn has_capabilities(path: &Path) -> bool {
-    let Ok(path) = std::ffi::CString::new(path.as_os_str().as_bytes()) else { return false };
-    // SAFETY: both are C strings; with no room given only the size is returned.
-    unsafe { libc::getxattr(path.as_ptr(), c"security.capability".as_ptr(), std::ptr::null_mut(), 0) > 0 }
+    let setuid = found.mode() & libc::S_ISUID != 0 && found.uid() != real_user();
+    let setgid =
+        found.mode() & libc::S_ISGID != 0 && found.mode() & libc::S_IXGRP != 0 && found.gid() != real_group();
+    setuid || setgid || (real_user() != 0 && has_capabilities(path))
 }
 
 fn elf_obstacle(mut file: File) -> Option<Obstacle> {

@@ -46,10 +46,7 @@ pub const ACTIVE: u32 = 1;
 /// `flags` of a sample: the thread held Python's global interpreter lock.
 pub const HOLDS_GIL: u32 = 2;
 
-/// `kind` of a frame in Python.
-pub const PYTHON: u32 = 0;
-/// `kind` of a native frame.
-pub const NATIVE: u32 = 1;
+pub use trace_format::vocabulary::frame_kind::{NATIVE, PYTHON};
 
 /// One step of a stack.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -5,7 +5,9 @@
 //! path will not do, are unpacked into a folder for which all that holds.
 
 use crate::error::{Error, Result};
-use std::ffi::{CString, OsStr, OsString};
+use crate::os::disk;
+use crate::os::identity::effective_user;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
@@ -37,7 +39,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// Those of this process.
+    /// The places that the environment of this process names.
     pub fn here() -> Places {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         Places {
@@ -121,18 +123,8 @@ fn fit(path: &Path, places: &Places) -> Result<PathBuf> {
 
 /// Whether code may run from files in `folder`.
 fn allows_code(folder: &Path) -> bool {
-    let Ok(path) = CString::new(folder.as_os_str().as_bytes()) else { return false };
-    let mut found = std::mem::MaybeUninit::<libc::statvfs>::zeroed();
-    // SAFETY: `path` is a C string and `found` has room for the answer.
-    #[allow(unsafe_code, reason = "a system call that std does not offer")]
-    let flags = unsafe {
-        if libc::statvfs(path.as_ptr(), found.as_mut_ptr()) != 0 {
-            // Cannot be told; using the file will.
-            return true;
-        }
-        found.assume_init().f_flag
-    };
-    flags & libc::ST_NOEXEC == 0
+    // Where it cannot be told, using the file will tell.
+    disk::room(folder).map_or(true, |room| !room.noexec)
 }
 
 /// Writes the library into the first folder that takes it. A file that is there already, with these bytes, is used.
@@ -157,17 +149,11 @@ fn folders(places: &Places) -> Vec<PathBuf> {
     // As the XDG specification has it: a relative XDG_CACHE_HOME counts as not set.
     let cache = absolute(&places.cache_home).or_else(|| absolute(&places.home).map(|home| home.join(".cache")));
     folders.extend(cache.map(|cache| cache.join("gpuprof")));
-    let private = format!("gpuprof-{}", our_uid());
+    let private = format!("gpuprof-{}", effective_user());
     let temporary =
         absolute(&places.temporary).into_iter().chain(["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from));
     folders.extend(temporary.map(|folder| folder.join(&private)));
     folders
-}
-
-#[allow(unsafe_code, reason = "a system call that std does not offer")]
-fn our_uid() -> u32 {
-    // SAFETY: it takes nothing and cannot fail.
-    unsafe { libc::geteuid() }
 }
 
 fn unpack_into(folder: &Path, name: &str, library: &[u8]) -> std::result::Result<PathBuf, String> {
@@ -177,7 +163,7 @@ fn unpack_into(folder: &Path, name: &str, library: &[u8]) -> std::result::Result
     // For us alone: whoever can write there could have their code run as us.
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|e| format!("cannot be made: {e}"))?;
     let found = fs::symlink_metadata(folder).map_err(|e| e.to_string())?;
-    if !found.is_dir() || (found.uid() != our_uid() && found.uid() != 0) || found.mode() & 0o022 != 0 {
+    if !found.is_dir() || (found.uid() != effective_user() && found.uid() != 0) || found.mode() & 0o022 != 0 {
         return Err("belongs to somebody else, or others may write to it".to_owned());
     }
     if !allows_code(folder) {
@@ -195,7 +181,7 @@ fn unpack_into(folder: &Path, name: &str, library: &[u8]) -> std::result::Result
 fn is_ours(path: &Path, library: &[u8]) -> bool {
     let fits = |m: &fs::Metadata| {
         m.is_file()
-            && (m.uid() == our_uid() || m.uid() == 0)
+            && (m.uid() == effective_user() || m.uid() == 0)
             && m.mode() & 0o022 == 0
             && m.mode() & 0o500 == 0o500
             && m.len() == library.len() as u64

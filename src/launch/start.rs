@@ -2,6 +2,7 @@
 //! of closed standard descriptors. The program must start with what we were started with.
 #![allow(unsafe_code, reason = "system calls that std does not offer, before std is ready")]
 
+use crate::os::signals;
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
@@ -20,20 +21,13 @@ extern "C" fn remember(_count: c_int, arguments: *mut *mut c_char) {
         // SAFETY: F_GETFD takes no pointer; an unknown descriptor is an answer.
         was_closed.store(unsafe { libc::fcntl(descriptor, libc::F_GETFD) } == -1, Ordering::Relaxed);
     }
-    let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: only asks, into memory that has room.
-    let ignored = unsafe {
-        libc::sigaction(libc::SIGPIPE, std::ptr::null(), action.as_mut_ptr()) == 0
-            && action.assume_init().sa_sigaction == libc::SIG_IGN
-    };
-    SIGPIPE_WAS_IGNORED.store(ignored, Ordering::Relaxed);
+    SIGPIPE_WAS_IGNORED.store(signals::is_ignored(libc::SIGPIPE), Ordering::Relaxed);
 }
 
 /// Puts back what the runtime changed. Only for the child that is about to become the program: plain system calls.
 pub(super) fn restore() {
     if !SIGPIPE_WAS_IGNORED.load(Ordering::Relaxed) {
-        // SAFETY: sets the default, which needs no function.
-        unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+        signals::act_by_default(libc::SIGPIPE);
     }
     for (descriptor, was_closed) in (0..).zip(&WAS_CLOSED) {
         if was_closed.load(Ordering::Relaxed) {

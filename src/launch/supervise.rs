@@ -6,9 +6,11 @@
 //! nobody else does.
 //!
 //! All signals are blocked and taken one by one, so there is no signal handler.
-#![allow(unsafe_code, reason = "fork, exec and signals are not in std")]
+#![allow(unsafe_code, reason = "fork and exec are not in std")]
 
 use super::witness::Witness;
+use crate::os::signals::{self, SignalInfo, SignalSet};
+use crate::os::{limits, process, terminal};
 use std::ffi::{CString, OsString, c_char};
 use std::io;
 use std::os::fd::AsRawFd as _;
@@ -19,9 +21,9 @@ use std::time::{Duration, Instant};
 /// How the program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// With this status.
+    /// The program returned this status.
     Exited(i32),
-    /// By this signal.
+    /// The program was ended by this signal.
     Signalled(i32),
 }
 
@@ -32,17 +34,11 @@ impl Ended {
         match self {
             Ended::Exited(status) => ExitCode::from(status as u8),
             Ended::Signalled(signal) => {
-                // SAFETY: plain numbers; the limit is ours. The program has dumped its core, ours would replace it.
-                unsafe {
-                    let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-                    libc::setrlimit(libc::RLIMIT_CORE, &raw const none);
-                    libc::signal(signal, libc::SIG_DFL);
-                    let mut set = std::mem::zeroed();
-                    libc::sigemptyset(&raw mut set);
-                    libc::sigaddset(&raw mut set, signal);
-                    libc::sigprocmask(libc::SIG_UNBLOCK, &raw const set, std::ptr::null_mut());
-                    libc::kill(libc::getpid(), signal);
-                }
+                // The program has dumped its core, ours would replace it.
+                limits::no_core_files();
+                signals::act_by_default(signal);
+                SignalSet::one(signal).unblock();
+                signals::send_to_self(signal);
                 // PID 1 of a container cannot be killed: then as shells say it.
                 ExitCode::from((128 + signal) as u8)
             }
@@ -124,35 +120,26 @@ fn fork_and_exec(arguments: &Strings, environment: &Strings, mask: &Mask) -> Res
     if io::Read::read_exact(&mut &read, &mut error).is_err() {
         return Ok(child);
     }
-    // SAFETY: waits for a child of ours.
-    unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
+    process::wait(child);
     Err(NotStarted::Exec(io::Error::from_raw_os_error(i32::from_ne_bytes(error))))
 }
 
 /// Every signal that can be held back, held back, until dropped. Faults act all the same.
 struct Mask {
-    blocked: libc::sigset_t,
-    before: libc::sigset_t,
+    blocked: SignalSet,
+    before: SignalSet,
 }
 
 impl Mask {
     fn block() -> Mask {
-        // SAFETY: the sets are ours, and filled before use.
-        unsafe {
-            let (mut blocked, mut before) = (std::mem::zeroed(), std::mem::zeroed());
-            libc::sigfillset(&raw mut blocked);
-            // What the terminal says to background jobs that read or write stops us as it stops any program.
-            libc::sigdelset(&raw mut blocked, libc::SIGTTIN);
-            libc::sigdelset(&raw mut blocked, libc::SIGTTOU);
-            libc::sigprocmask(libc::SIG_BLOCK, &raw const blocked, &raw mut before);
-            Mask { blocked, before }
-        }
+        // What the terminal says to background jobs that read or write stops us as it stops any program.
+        let blocked = SignalSet::all_but(&[libc::SIGTTIN, libc::SIGTTOU]);
+        Mask { before: blocked.block(), blocked }
     }
 
     /// The mask with which we were started.
     fn restore(&self) {
-        // SAFETY: the set is ours.
-        unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const self.before, std::ptr::null_mut()) };
+        self.before.become_mask();
     }
 }
 
@@ -180,11 +167,7 @@ impl Supervisor<'_> {
             if let Some(ended) = self.reap() {
                 return ended;
             }
-            // SAFETY: the set and the structure are ours.
-            let (signal, information) = unsafe {
-                let mut information = std::mem::zeroed::<libc::siginfo_t>();
-                (libc::sigwaitinfo(&raw const self.mask.blocked, &raw mut information), information)
-            };
+            let (signal, information) = self.mask.blocked.wait();
             if signal > 0 && signal != libc::SIGCHLD {
                 self.received(signal, &information);
             }
@@ -193,19 +176,13 @@ impl Supervisor<'_> {
 
     /// Takes note of children that have ended or stopped; says how the program ended once it has.
     fn reap(&mut self) -> Option<Ended> {
-        // SAFETY: no argument.
-        let everyone = unsafe { libc::getpid() } == 1;
+        let everyone = std::process::id() == 1;
         loop {
-            let mut status = 0;
-            let whom = if everyone { -1 } else { self.child };
-            // SAFETY: `status` is ours.
-            let pid = unsafe { libc::waitpid(whom, &raw mut status, libc::WNOHANG | libc::WUNTRACED) };
-            if pid == -1 && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted {
-                continue;
-            }
-            if pid <= 0 {
-                return None;
-            }
+            let (pid, status) = match process::look(if everyone { -1 } else { self.child }) {
+                Ok(found) => found?,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+                Err(_) => return None,
+            };
             if pid != self.child {
                 continue;
             }
@@ -226,21 +203,19 @@ impl Supervisor<'_> {
         // Not for SIGSTOP: whoever sent that (a debugger, `kill -STOP`) continues the program alone, and nobody would
         // continue us.
         let by_job_control = matches!(signal, libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU);
-        if by_job_control && has_terminal() {
+        if by_job_control && terminal::is_in_foreground() {
             self.stop(signal);
         }
     }
 
-    fn received(&mut self, signal: i32, information: &libc::siginfo_t) {
-        // SAFETY: for signals that the kernel makes there is no sender, which is looked at last.
-        let sender = unsafe { information.si_pid() };
-        let from_a_process = matches!(information.si_code, libc::SI_USER | libc::SI_QUEUE | SI_TKILL);
+    fn received(&mut self, signal: i32, information: &SignalInfo) {
+        let sender = information.sender();
         // Asked always, so that the witness does not take this one for the next.
-        let alone = !self.group_got_it(signal) && from_a_process;
+        let alone = !self.group_got_it(signal) && sender.is_some();
         // What the program itself sends to its parent is not meant for the program.
-        if alone && sender != self.child {
-            // SAFETY: plain numbers; the child is not reaped yet, so the number is still its own.
-            unsafe { libc::kill(self.child, signal) };
+        if alone && sender != Some(self.child) {
+            // The child is not reaped yet, so the number is still its own.
+            signals::send(self.child, signal);
         }
         if signal == libc::SIGTSTP {
             self.stop(signal);
@@ -260,25 +235,9 @@ impl Supervisor<'_> {
 
     /// Stops this process, as the terminal's user asked.
     fn stop(&self, signal: i32) {
-        // SAFETY: the set is ours, and filled before use.
-        unsafe {
-            let mut set = std::mem::zeroed();
-            libc::sigemptyset(&raw mut set);
-            libc::sigaddset(&raw mut set, signal);
-            libc::kill(libc::getpid(), signal);
-            // Acts here, by its default, unless the group is orphaned and nobody could continue us.
-            libc::sigprocmask(libc::SIG_UNBLOCK, &raw const set, std::ptr::null_mut());
-            libc::sigprocmask(libc::SIG_SETMASK, &raw const self.mask.blocked, std::ptr::null_mut());
-        }
+        signals::send_to_self(signal);
+        // Acts here, by its default, unless the group is orphaned and nobody could continue us.
+        SignalSet::one(signal).unblock();
+        self.mask.blocked.become_mask();
     }
-}
-
-/// `tgkill` and `pthread_kill`; libc has no name for it on all systems.
-const SI_TKILL: i32 = -6;
-
-/// Whether we are in the foreground of a terminal, so that a shell waits for us.
-fn has_terminal() -> bool {
-    let Ok(terminal) = std::fs::File::open("/dev/tty") else { return false };
-    // SAFETY: plain numbers, of an open descriptor.
-    unsafe { libc::tcgetpgrp(terminal.as_raw_fd()) == libc::getpgrp() }
 }

@@ -6,6 +6,8 @@
 //! the group with all signals blocked, and says whether it got one too.
 #![allow(unsafe_code, reason = "system calls that std does not offer")]
 
+use crate::os::process;
+use crate::os::signals::SignalSet;
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
@@ -25,8 +27,7 @@ impl Witness {
     /// Starts it. All signals must be blocked, and no other thread may run.
     pub(super) fn start() -> io::Result<Witness> {
         let (ours, theirs) = UnixStream::pair()?;
-        // SAFETY: no argument.
-        let parent = unsafe { libc::getpid() };
+        let parent = std::process::id().cast_signed();
         // SAFETY: this process has one thread, so the child may do what it likes.
         match unsafe { libc::fork() } {
             -1 => Err(io::Error::last_os_error()),
@@ -58,8 +59,8 @@ impl Witness {
     /// Ends it.
     pub(super) fn end(self) {
         drop(self.line);
-        // SAFETY: waits for a child of ours. PID 1 may have reaped it already, which is an error without effect.
-        unsafe { libc::waitpid(self.pid, std::ptr::null_mut(), 0) };
+        // PID 1 may have reaped it already.
+        process::wait(self.pid);
     }
 }
 
@@ -67,7 +68,7 @@ impl Witness {
 fn serve(line: RawFd, parent: libc::pid_t) {
     // Not to be found by `pkill gpuprof` and the like, which would be taken for a signal to the group.
     super::start::rename(c"signal-witness");
-    // SAFETY: plain numbers and C strings; the set is initialised by sigemptyset.
+    // SAFETY: plain numbers, a C string, and one byte from and to a byte of ours.
     unsafe {
         libc::prctl(libc::PR_SET_NAME, c"signal-witness".as_ptr());
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
@@ -82,11 +83,7 @@ fn serve(line: RawFd, parent: libc::pid_t) {
         let mut byte = [0u8; 1];
         while libc::recv(line, byte.as_mut_ptr().cast(), 1, 0) == 1 {
             let signal = i32::from(byte[0]);
-            let mut set = std::mem::zeroed();
-            libc::sigemptyset(&raw mut set);
-            libc::sigaddset(&raw mut set, signal);
-            let wait = libc::timespec { tv_sec: 0, tv_nsec: i64::from(PATIENCE.subsec_nanos()) };
-            let came = libc::sigtimedwait(&raw const set, std::ptr::null_mut(), &raw const wait) == signal;
+            let came = SignalSet::one(signal).wait_for(PATIENCE) == signal;
             byte[0] = u8::from(came);
             if libc::send(line, byte.as_ptr().cast(), 1, libc::MSG_NOSIGNAL) != 1 {
                 return;

@@ -166,7 +166,7 @@ impl Line {
 /// How a row is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// From a start to an end.
+    /// The record lasts from a start to an end.
     Slice,
     /// From a start to nobody knows when.
     Open,

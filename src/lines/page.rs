@@ -1,6 +1,6 @@
 //! The rows of a page, as nvvp had them: which row shows a record, and what rows are called.
 
-use trace_format::vocabulary::{api_domain, host_call_domain, memcpy_kind, uvm_kind};
+use trace_format::vocabulary::{api_domain, host_call_domain, memcpy_kind, range_style, uvm_kind};
 
 /// What a row shows; named as nvvp named its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -170,10 +170,10 @@ pub const RANGE_ROWS: [(Kind, &str); 5] = [
 /// Which of [`RANGE_ROWS`] shows a style. Push/pop and start/end ranges share one.
 pub fn range_row(style: u32) -> usize {
     match style {
-        2 => 1,
-        3 => 3,
-        4 => 2,
-        5 => 4,
+        range_style::MARK => 1,
+        range_style::OPERATOR => 3,
+        range_style::ANNOTATION => 2,
+        range_style::PYTHON => 4,
         _ => 0,
     }
 }

@@ -7,55 +7,27 @@ use trace_format::columns::Batch;
 use trace_format::schema::TableSpec;
 use trace_format::tables;
 use trace_format::tables::column::{any, event, graph, memcpy, memory, memset};
-use trace_format::vocabulary::{Vocabulary, memory_operation, openacc_kind, overhead_kind, sync_kind, uvm_kind};
+use trace_format::vocabulary::{
+    Vocabulary, memcpy_kind, memory_operation, openacc_kind, overhead_kind, sync_kind, uvm_kind,
+};
 
 /// Kineto's word for a copy, and whether it stands for this kind alone.
 pub fn copy_word(kind: u32) -> (&'static str, bool) {
-    match kind {
-        0 => ("Unknown", true),
-        1 => ("HtoD", true),
-        2 => ("DtoH", true),
-        3 => ("HtoA", true),
-        4 => ("AtoH", true),
-        5 => ("AtoA", true),
-        6 => ("AtoD", true),
-        7 => ("DtoA", true),
-        8 => ("DtoD", true),
-        9 => ("HtoH", true),
-        10 => ("PtoP", true),
-        // Migrations of unified memory as nsys has them.
-        11 => ("HtoD", false),
-        12 => ("DtoH", false),
-        13 => ("DtoD", false),
-        _ => ("Unknown", false),
+    match memcpy_kind::plain(kind) {
+        memcpy_kind::UNKNOWN => ("Unknown", true),
+        // Migrations of unified memory, as nsys has them, share the words of copies.
+        plain => memcpy_kind::VOCABULARY.word(plain).map_or(("Unknown", false), |word| (word, plain == kind)),
     }
 }
 
 /// Kineto's word for a synchronisation.
 pub fn sync_word(kind: u32) -> Option<&'static str> {
-    match kind {
-        1 => Some("Event Sync"),
-        2 => Some("Stream Wait Event"),
-        3 => Some("Stream Sync"),
-        4 => Some("Context Sync"),
-        _ => None,
-    }
+    sync_kind::KINETO.word(kind)
 }
 
 /// Kineto's word for an overhead.
 pub fn overhead_word(kind: u32) -> Option<&'static str> {
-    match kind {
-        1 => Some("Driver Compiler"),
-        0x1_0000 => Some("Buffer Flush"),
-        0x2_0000 => Some("Instrumentation"),
-        0x3_0000 => Some("Resource"),
-        0x4_0000 => Some("Runtime Triggered Module Loading"),
-        0x5_0000 => Some("Lazy Function Loading"),
-        0x6_0000 => Some("Command Buffer Full"),
-        0x7_0000 => Some("Activity Buffer Request"),
-        0x8_0000 => Some("UVM Activity Init"),
-        _ => None,
-    }
+    overhead_kind::KINETO.word(kind)
 }
 
 /// What a synchronisation of an unknown kind is called.

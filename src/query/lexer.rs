@@ -20,7 +20,7 @@ pub enum Kind {
 pub struct Token<'a> {
     /// What it is.
     pub kind: Kind,
-    /// As written, quotes included.
+    /// The text as it was typed, with its quotes.
     pub text: &'a str,
     /// Byte at which it begins.
     pub at: usize,

@@ -19,7 +19,7 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// For a statement that names `named`.
+    /// Makes the sources of a statement that names `named`.
     pub fn new(trace: &Arc<Trace>, named: Named) -> Sources {
         Sources { trace: Arc::clone(trace), named, open: Mutex::default() }
     }

@@ -3,7 +3,7 @@
 use super::source::{Source, all};
 use super::views::VIEWS;
 use std::fmt::Write as _;
-use trace_format::schema::Unit;
+use trace_format::format_md::unit_text;
 
 const HEAD: &str = "# What a query may name
 
@@ -49,20 +49,7 @@ fn describe(source: &dyn Source) -> String {
     out.push_str("\n| column | type | unit | meaning |\n|---|---|---|---|\n");
     for column in source.columns() {
         let doc = column.unit.meaning(column.doc).replace('|', "\\|");
-        let _ = writeln!(out, "| `{}` | {} | {} | {doc} |", column.name, column.ty.word(), unit(column.unit));
+        let _ = writeln!(out, "| `{}` | {} | {} | {doc} |", column.name, column.ty.word(), unit_text(column.unit));
     }
     out
-}
-
-/// The word for a unit.
-pub fn unit(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Time | Unit::Length => "ns",
-        Unit::Bytes => "bytes",
-        Unit::Count => "count",
-        Unit::Id | Unit::Shape => "id",
-        Unit::Name => "name id",
-        Unit::Code | Unit::Coded(_) => "code",
-        Unit::Other => "",
-    }
 }

@@ -89,7 +89,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Of `frames`.
+    /// Makes a trace for queries of `frames`.
     pub fn new(frames: Frames) -> Trace {
         Trace { frames, names: TraceNames::default() }
     }

@@ -38,7 +38,7 @@ fn derived(table: &TableSpec, column: &ColumnSpec) -> Vec<Derived> {
     let named = |name, naming, doc| vec![Derived { name, words: Words::Named(naming), doc }];
     match (table.name, column.name) {
         // A shape is named by what makes it a kernel; the names that it may have been stored with are ids.
-        ("shape", "id") | (_, "shape_id") => vec![
+        _ if column.unit.is_shape() || (table == &tables::SHAPE && column.unit == Unit::Key) => vec![
             Derived { name: "name", words: Words::Named(Naming::Kernel), doc: "Kernel name, demangled." },
             Derived {
                 name: "base_name",
@@ -46,18 +46,13 @@ fn derived(table: &TableSpec, column: &ColumnSpec) -> Vec<Derived> {
                 doc: "Kernel name without namespaces, arguments and template.",
             },
         ],
-        ("shape", _) => Vec::new(),
+        _ if table == &tables::SHAPE => Vec::new(),
         ("api", "name_id") => named("name", Naming::Api, "Name of the call, without version suffix."),
-        (_, "name_id") => named("name", Naming::Text, "Text of `name_id`."),
-        (_, "domain_id") => named("domain", Naming::Text, "Text of `domain_id`."),
-        (_, "detail_id") => named("detail", Naming::Text, "Text of `detail_id`."),
-        (_, "text_id") => named("text", Naming::Text, "Text of `text_id`."),
-        (_, "metric_id") => named("metric", Naming::Text, "Text of `metric_id`."),
-        (_, "file_id") => named("file", Naming::Text, "Text of `file_id`."),
-        (_, "function_id") => named("function", Naming::Text, "Text of `function_id`."),
-        (_, "category_name_id") => named("category", Naming::Text, "Text of `category_name_id`."),
-        (_, "arguments_id") => named("arguments", Naming::Text, "Text of `arguments_id`."),
-        (_, "variable_id") => named("variable", Naming::Text, "Text of `variable_id`."),
+        (_, name) if column.unit.is_name() => {
+            // `category_name_id` is text `category`, and `name_id` is text `name`.
+            let text = name.strip_suffix("_name_id").or_else(|| name.strip_suffix("_id")).unwrap_or(name);
+            named(text, Naming::Text, column.text_doc)
+        }
         _ => {
             let words = column.vocabulary().map(|vocabulary| Derived {
                 name: column.words_name,
@@ -71,10 +66,8 @@ fn derived(table: &TableSpec, column: &ColumnSpec) -> Vec<Derived> {
 
 fn sql_type(column: &ColumnSpec) -> Type {
     match column.ty {
-        ColumnType::U32 => match column.unit {
-            Unit::Id | Unit::Name | Unit::Shape | Unit::Code | Unit::Coded(_) => Type::Id,
-            _ => Type::Int,
-        },
+        ColumnType::U32 if column.unit.is_label() => Type::Id,
+        ColumnType::U32 => Type::Int,
         ColumnType::U64 => Type::Id64,
         ColumnType::I64 => Type::Int,
         ColumnType::F64 => Type::Float,
@@ -101,7 +94,7 @@ impl Source for TableSource {
         let mut out = Vec::new();
         if !is_shared(self.0) {
             let doc = "Ordinal of the process, see `processes`.";
-            out.push(SourceColumn { name: "process", ty: Type::Id, unit: Unit::Id, doc });
+            out.push(SourceColumn { name: "process", ty: Type::Id, unit: Unit::Object, doc });
         }
         for column in self.0.columns {
             out.push(SourceColumn {
@@ -228,7 +221,7 @@ mod tests {
     #[test]
     fn every_name_in_the_registry_has_a_text_column() {
         for table in TABLES.iter().filter(|t| t.0 != &tables::SHAPE) {
-            for column in table.0.columns.iter().filter(|c| matches!(c.unit, Unit::Name | Unit::Shape)) {
+            for column in table.0.columns.iter().filter(|c| c.unit.is_name() || c.unit.is_shape()) {
                 assert!(!derived(table.0, column).is_empty(), "{}.{}", table.0.name, column.name);
             }
         }

@@ -14,6 +14,7 @@ use hashbrown::HashMap;
 use std::collections::BTreeMap;
 use trace_format::tables;
 use trace_format::tables::column::memory;
+use trace_format::vocabulary::memory_operation;
 
 /// Copies are so many fractions of a byte per ns fast: a slow one is less than one byte per ns.
 const FRACTIONS: i64 = 1 << 20;
@@ -265,8 +266,8 @@ impl Memory {
                 batch.for_each_row(|i| {
                     let on_device = kind.get(i).is_some_and(allocated::is_on_device);
                     let release = match operation.get(i) {
-                        Some(1) => false,
-                        Some(2) => true,
+                        Some(memory_operation::ALLOCATION) => false,
+                        Some(memory_operation::RELEASE) => true,
                         _ => return,
                     };
                     if let (true, Some(start)) = (on_device, start.get(i)) {

@@ -28,7 +28,7 @@ struct Meta<'a> {
     bins_per_tile: u64,
     records_per_tile: usize,
     names: &'a [Box<str>],
-    /// By id of the name.
+    /// Short names, by the id of the whole name.
     shorts: &'a BTreeMap<u32, Box<str>>,
     /// Ids of the names of kernels that must not share a colour, the longest first.
     longest_kernels: Vec<u32>,

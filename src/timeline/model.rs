@@ -44,7 +44,7 @@ pub const KEPT: [Kept; 8] =
 /// Where pages show a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// In all rows of the record.
+    /// The field is shown in all rows of the record.
     Always,
     /// In the row that counts the record: its numbers hardly repeat, and would take room in every row.
     Once,
@@ -114,7 +114,7 @@ impl Store {
 pub struct Model {
     /// When the timeline begins: Unix nanoseconds where the traces have an epoch.
     pub start_ns: i64,
-    /// From there to the last end.
+    /// Nanoseconds from there to the last end.
     pub duration_ns: u64,
     /// Texts.
     pub names: PageNames,

@@ -2,7 +2,7 @@
 
 use super::column::Column;
 use super::field::{self, FieldName};
-use crate::analysis::cpu_stacks::{HostFrame, PYTHON, function_name};
+use crate::analysis::cpu_stacks::{HostFrame, function_name};
 use crate::analysis::labels::Labels;
 use crate::demangle::short_name;
 use hashbrown::hash_table::Entry;
@@ -12,6 +12,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::hash::BuildHasher;
 use trace_format::tables::ShapeRow;
+use trace_format::vocabulary::frame_kind::PYTHON;
 
 /// Texts by id, as they are shown. Id 0 is none.
 pub struct PageNames {

@@ -179,7 +179,7 @@ fn lanes(slices: impl Iterator<Item = (u64, u64)>) -> (Column, u32) {
 /// A tile at rest. A row that one long record covers has tiles that are nearly all the same byte.
 #[derive(Debug)]
 pub enum Packed {
-    /// As it is.
+    /// The bytes as they are.
     Plain(Box<[u8]>),
     /// Deflated.
     Deflated(Box<[u8]>),

@@ -75,11 +75,11 @@ fn by_process<K: Copy + Eq + Hash + Ord>(
 
 /// Records of the threads of one process.
 struct Threads {
-    /// By domain.
+    /// Rows of calls, by their domain.
     calls: BTreeMap<u32, Rows<u32>>,
-    /// By row.
+    /// Rows of ranges, by the number of the row.
     ranges: BTreeMap<u32, Rows<usize>>,
-    /// By table.
+    /// Rows of directives, by the number of their table.
     directives: BTreeMap<u32, Rows<u32>>,
     /// By the process of the thread, where that has no trace.
     functions: BTreeMap<u32, Rows<Option<u64>>>,

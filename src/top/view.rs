@@ -54,13 +54,13 @@ pub struct Process {
     pub records: u64,
     /// Records that started in the window.
     pub window_records: u64,
-    /// The same per second.
+    /// Records per second.
     pub records_per_s: f64,
     /// API calls per second; null: not recorded.
     pub calls_per_s: Option<f64>,
     /// Calls in the window that launch kernels or graphs; null: not recorded.
     pub launches: Option<u64>,
-    /// The same per second.
+    /// Launches per second.
     pub launches_per_s: Option<f64>,
     /// Calls in the window that returned an error; null: not recorded.
     pub failed_calls: Option<u64>,
@@ -97,7 +97,7 @@ pub struct Device {
     pub uuid: Option<String>,
     /// Share of the window in which a kernel, a copy or a fill ran: 0 to 1.
     pub busy_share: f64,
-    /// The same as a time.
+    /// The time in which it was busy, in nanoseconds.
     pub busy_ns: u64,
     /// Kernels that started.
     pub kernels: u64,

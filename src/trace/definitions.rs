@@ -9,7 +9,7 @@ use super::stored_shapes::{Kernel, Kernels, StoredShapes, is_number};
 use polars::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
-use trace_format::schema::{TableSpec, Unit};
+use trace_format::schema::TableSpec;
 use trace_format::tables::{SHAPE, ShapeRow};
 
 /// The launch shapes of all traces: those that importers read, and behind them those of native files.
@@ -129,11 +129,11 @@ impl Frames {
     pub(super) fn share_ids(&self, file: usize, table: &TableSpec, frame: &mut DataFrame) -> PolarsResult<()> {
         for column in table.columns {
             match column.unit {
-                Unit::Name => remap_ids(frame, column.name, || {
+                unit if unit.is_name() => remap_ids(frame, column.name, || {
                     let ids = self.names.ids_of(file);
                     move |id| ids.get(id)
                 })?,
-                Unit::Shape => remap_ids(frame, column.name, || {
+                unit if unit.is_shape() => remap_ids(frame, column.name, || {
                     let (first, shapes) = &self.read_shapes().files[file];
                     move |id| shapes.number_of(id).map_or(u32::MAX, |number| first + number)
                 })?,

@@ -63,7 +63,7 @@ const HASHER: foldhash::fast::FixedState = foldhash::fast::FixedState::with_seed
 /// of them is asked for: how many kernels there are is known without them.
 #[derive(Default)]
 pub struct Names {
-    /// By id, from 1.
+    /// The names, by id, which begins at 1.
     known: Strings,
     files: Vec<Arc<Stored>>,
     read: OnceLock<ReadNames>,

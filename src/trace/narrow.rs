@@ -6,9 +6,9 @@ pub enum Narrow {
     Same(Option<i64>),
     /// None is negative, and all are below the largest number of the type, which stands for null.
     Bytes(Box<[u8]>),
-    /// As above.
+    /// Numbers of 16 bits, with the same rule.
     Shorts(Box<[u16]>),
-    /// As above.
+    /// Numbers of 32 bits, with the same rule.
     Words(Box<[u32]>),
     /// Anything else.
     Wide(Box<[Option<i64>]>),

@@ -324,7 +324,7 @@ impl Merge<'_> {
             })
             .then_with(|| left.table().id.cmp(&right.table().id))
             .then_with(|| {
-                // Of one table from here on.
+                // From here on both rows are of one table.
                 let specs = left.table().columns.iter().zip(left.rows.columns.iter().zip(&right.rows.columns));
                 specs
                     .map(|(spec, (x, y))| self.cell_order(spec.unit, (x, i), (y, j)))
@@ -335,11 +335,11 @@ impl Merge<'_> {
 
     fn cell_order(&self, unit: Unit, (x, i): (&Column, usize), (y, j): (&Column, usize)) -> Ordering {
         match (&x.values, &y.values) {
-            (Values::U32(a), Values::U32(b)) if unit == Unit::Name => {
+            (Values::U32(a), Values::U32(b)) if unit.is_name() => {
                 let name = |id: u32| self.frames.names.get(id);
                 (!x.is_null(i), name(a[i])).cmp(&(!y.is_null(j), name(b[j])))
             }
-            (Values::U32(a), Values::U32(b)) if unit == Unit::Shape => {
+            (Values::U32(a), Values::U32(b)) if unit.is_shape() => {
                 let name = |id: u32| self.frames.kernel(id).map(|kernel| self.frames.names.get(kernel.name_id));
                 // Shapes of one name are numbered in the order of the files.
                 name(a[i]).cmp(&name(b[j])).then(a[i].cmp(&b[j]))

@@ -86,9 +86,9 @@ type Launch = (u32, u64);
 #[derive(Clone, Default)]
 pub struct Filter {
     selection: Selection,
-    /// By process ordinal; empty: all.
+    /// Which processes are selected, by ordinal; empty means all.
     process: Vec<bool>,
-    /// By shape id; empty: all.
+    /// Which launch shapes are selected, by id; empty means all.
     shape: Vec<bool>,
     /// The wanted range; `None`: no range was asked for.
     in_range: Option<Arc<InRange>>,
@@ -270,7 +270,7 @@ impl Filter {
         Some(spans)
     }
 
-    /// The same selection within one process.
+    /// Restricts the selection to one process.
     pub fn within_process(&self, process: u32) -> Filter {
         let taken = self.takes_process(process);
         let mut only = vec![false; process as usize + 1];

@@ -4,7 +4,7 @@ use super::names::{Names, Shapes};
 use super::summaries::Summary;
 pub use crate::note::Note;
 use trace_format::columns::{Batch, Values};
-use trace_format::schema::{Row, RowBuilder, TableSpec, Unit};
+use trace_format::schema::{Row, RowBuilder, TableSpec};
 use trace_format::tables::{self, *};
 
 /// Rows per batch, as in a frame of the native format.
@@ -271,8 +271,8 @@ impl<'a> Sink<'a> {
             let ProcessIx(mine) = process(self, other.info);
             for mut batch in other.batches {
                 for (spec, column) in batch.table.columns.iter().zip(&mut batch.columns) {
-                    debug_assert_ne!(spec.unit, Unit::Shape, "shapes of another sink mean nothing here");
-                    if let (Unit::Name, Values::U32(ids)) = (spec.unit, &mut column.values) {
+                    debug_assert!(!spec.unit.is_shape(), "shapes of another sink mean nothing here");
+                    if let (true, Values::U32(ids)) = (spec.unit.is_name(), &mut column.values) {
                         ids.iter_mut().for_each(|id| *id = shared.get(*id as usize).copied().unwrap_or(0));
                     }
                 }

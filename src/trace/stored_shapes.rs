@@ -7,7 +7,7 @@ use super::stored::Stored;
 use hashbrown::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
-use trace_format::schema::{AnyColumn as _, ColumnSpec, TypedColumn, Unit};
+use trace_format::schema::{AnyColumn as _, ColumnSpec, TypedColumn};
 use trace_format::tables::SHAPE;
 use trace_format::tables::column::shape;
 
@@ -64,7 +64,7 @@ const NAMED: [&TypedColumn<u32>; 4] = [shape::ID, shape::NAME_ID, shape::DEMANGL
 
 /// Whether a column of [`SHAPE`] is a number of the launch.
 pub fn is_number(column: &ColumnSpec) -> bool {
-    !matches!(column.unit, Unit::Id | Unit::Name)
+    !column.unit.is_label()
 }
 
 /// The shapes of one file, numbered from 0 in the order of their rows.

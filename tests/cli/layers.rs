@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 /// list, so there is no circle; the order is that in the opening words of `src/lib.rs`.
 const LAYERS: &[(&str, &[&str])] = &[
     // Common ground: what is neither about traces nor about files.
+    ("os", &[]),
     ("error", &[]),
     ("numbers", &[]),
     ("note", &[]),
@@ -17,16 +18,16 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("cupti", &["metrics"]),
     ("demangle", &[]),
     // Collecting.
-    ("launch", &["error", "metrics"]),
-    ("doctor", &["launch"]),
+    ("launch", &["error", "metrics", "os"]),
+    ("doctor", &["launch", "os"]),
     // Opening.
     ("trace", &["cupti", "demangle", "error", "note", "numbers"]),
-    ("import", &["cupti", "demangle", "error", "exchange", "numbers", "trace"]),
+    ("import", &["cupti", "demangle", "error", "exchange", "numbers", "os", "trace"]),
     ("open", &["error", "import", "numbers", "trace"]),
     // Answering.
     ("analysis", &["cupti", "demangle", "error", "metrics", "numbers", "trace"]),
     // Showing. Who shows is handed what was opened and does not open it; only a session of queries opens its own.
-    ("render", &["demangle", "note"]),
+    ("render", &["demangle", "note", "os"]),
     ("report", &["analysis", "cupti", "error", "metrics", "numbers", "render", "trace"]),
     ("lines", &["analysis", "cupti", "error", "trace"]),
     ("export", &["analysis", "cupti", "demangle", "error", "exchange", "lines", "render", "trace"]),
@@ -35,13 +36,13 @@ const LAYERS: &[(&str, &[&str])] = &[
     // Watching.
     ("live", &["error", "open"]),
     ("top", &["cupti", "demangle", "error", "live", "render", "trace"]),
-    ("control", &["error"]),
+    ("control", &["error", "os"]),
     // Asking.
     (
         "cli",
         &[
             "analysis", "control", "demangle", "doctor", "error", "export", "import", "launch", "live", "numbers",
-            "open", "query", "render", "report", "timeline", "top", "trace",
+            "open", "os", "query", "render", "report", "timeline", "top", "trace",
         ],
     ),
 ];

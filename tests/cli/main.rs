@@ -15,3 +15,4 @@ mod outputs;
 mod query;
 mod readme;
 mod report;
+mod vocabularies;

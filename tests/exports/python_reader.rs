@@ -41,9 +41,9 @@ fn tables_in_python() -> String {
                 Unit::Time | Unit::Length => "ns",
                 Unit::Bytes => "bytes",
                 Unit::Count => "count",
-                Unit::Id => "id",
-                Unit::Name => "string",
-                Unit::Shape => "shape",
+                Unit::Id(of) => of.name,
+                Unit::Key => "key",
+                Unit::Object => "id",
                 Unit::Code | Unit::Coded(_) => "code",
                 Unit::Other => "",
             };

@@ -6,7 +6,7 @@ mod shared_files;
 use crate::common::build::{Copy, EPOCH, Name, Native, NativeWriter, NvtxRange, Story, native};
 use crate::common::everything::everything;
 use crate::common::{TempFolder, gpuprof};
-use gpuprof::export::{Columns, Exporter, Keeps, find};
+use gpuprof::export::{Columns, Exporter, Keeps, Kept, find};
 use gpuprof::trace::frames::Frames;
 use gpuprof::trace::select::Filter;
 use gpuprof::trace::sink::Need;
@@ -31,12 +31,12 @@ fn export(format: &str, from: &str, to: &Path) {
 /// Every name and shape of a trace, and rows as text, so that traces with different ids can be compared.
 struct Reading<'a> {
     frames: &'a Frames,
-    keeps: &'a [Keeps],
+    keeps: Kept,
 }
 
 impl Reading<'_> {
-    fn kept(&self, table: &TableSpec) -> Vec<&'static str> {
-        let Some(keeps) = self.keeps.iter().find(|keeps| keeps.table == table) else { return Vec::new() };
+    fn kept(&self, table: &'static TableSpec) -> Vec<&'static str> {
+        let Some(keeps) = self.keeps.of(table) else { return Vec::new() };
         table.columns.iter().map(|column| column.name).filter(|name| keeps.columns.keep(name)).collect()
     }
 
@@ -45,9 +45,9 @@ impl Reading<'_> {
             return "-".to_owned();
         }
         match (&column.values, unit) {
-            (Values::U32(v), Unit::Name) if v[i] == 0 => "-".to_owned(),
-            (Values::U32(v), Unit::Name) => self.frames.names.text(v[i]).into_owned(),
-            (Values::U32(v), Unit::Shape) => self.shape(v[i]),
+            (Values::U32(v), unit) if unit.is_name() && v[i] == 0 => "-".to_owned(),
+            (Values::U32(v), unit) if unit.is_name() => self.frames.names.text(v[i]).into_owned(),
+            (Values::U32(v), unit) if unit.is_shape() => self.shape(v[i]),
             (Values::U32(v), _) => v[i].to_string(),
             (Values::U64(v), _) => v[i].to_string(),
             (Values::I64(v), _) => v[i].to_string(),
@@ -158,7 +158,7 @@ fn compare(format: &str, original: &Path, exported: &Path) {
     }
     assert!(compared > 500, "only {compared} rows");
     let pools = |reading: &Reading| {
-        let rows = Reading { frames: reading.frames, keeps: POOLS };
+        let rows = Reading { frames: reading.frames, keeps: Kept::these(POOLS) };
         rows.rows(&tables::MEMORY, |batch, i| number(batch, "operation", i) > Some(16))
     };
     assert_eq!(pools(&before), pools(&after));

@@ -7,7 +7,7 @@ use polars::prelude::*;
 use std::fs::File;
 use trace_format::columns::{Batch, BytesColumn, Column as Col, Values};
 use trace_format::header::FileHeader;
-use trace_format::schema::{ColumnSpec, ColumnType, RowBuilder, TableSpec, Unit};
+use trace_format::schema::{ColumnSpec, ColumnType, RowBuilder, TableSpec};
 use trace_format::tables::{self, ShapeRow, StringRow};
 use trace_format::write::{TraceWriter, WriteOptions};
 
@@ -42,8 +42,12 @@ impl Random {
 fn values(spec: &ColumnSpec, rows: usize, random: &mut Random) -> Values {
     let mut each = |_| random.extreme();
     match (spec.ty, spec.unit) {
-        (ColumnType::U32, Unit::Name) => Values::U32((0..rows).map(|i| 1 + i as u32 * 7 % NAMES).collect()),
-        (ColumnType::U32, Unit::Shape) => Values::U32((0..rows).map(|i| i as u32 * 11 % SHAPES).collect()),
+        (ColumnType::U32, unit) if unit.is_name() => {
+            Values::U32((0..rows).map(|i| 1 + i as u32 * 7 % NAMES).collect())
+        }
+        (ColumnType::U32, unit) if unit.is_shape() => {
+            Values::U32((0..rows).map(|i| i as u32 * 11 % SHAPES).collect())
+        }
         (ColumnType::U32, _) => Values::U32((0..rows).map(|i| each(i) as u32).collect()),
         (ColumnType::U64, _) => Values::U64((0..rows).map(each).collect()),
         (ColumnType::I64, _) => Values::I64((0..rows).map(|i| each(i) as i64).collect()),

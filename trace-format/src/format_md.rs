@@ -35,7 +35,7 @@ fn describe(table: &TableSpec, text: &mut String) {
         let ColumnSpec { name, ty, nullable, encoding, unit, doc, .. } = column;
         let null = if *nullable { "yes" } else { "" };
         let encoding = if *ty == ColumnType::Bytes { "lengths" } else { encoding_name(*encoding) };
-        let (ty, unit, doc) = (type_name(*ty), unit_name(*unit), unit.meaning(doc).replace('|', "\\|"));
+        let (ty, unit, doc) = (type_name(*ty), unit_text(*unit), unit.meaning(doc).replace('|', "\\|"));
         let _ = writeln!(text, "| `{name}` | {ty} | {null} | {unit} | {encoding} | {doc} |");
     }
 }
@@ -68,16 +68,11 @@ fn encoding_name(encoding: Encoding) -> &'static str {
     }
 }
 
-fn unit_name(unit: Unit) -> &'static str {
+/// The unit in documents, with a link to the table that ids refer to.
+pub fn unit_text(unit: Unit) -> String {
     match unit {
-        Unit::Time | Unit::Length => "ns",
-        Unit::Bytes => "bytes",
-        Unit::Count => "count",
-        Unit::Id => "id",
-        Unit::Name => "[string](#string) id",
-        Unit::Shape => "[shape](#shape) id",
-        Unit::Code | Unit::Coded(_) => "code",
-        Unit::Other => "",
+        Unit::Id(table) => format!("[{0}](#{0}) id", table.name),
+        _ => unit.to_string(),
     }
 }
 

@@ -4,9 +4,11 @@
 //! the three cannot disagree. Numbers are never reused; a column's type and unit never change, a new meaning is a
 //! new column at the end.
 
+use std::fmt;
 use std::marker::PhantomData;
 
 use crate::columns::Batch;
+use crate::tables;
 use crate::vocabulary::Vocabulary;
 
 /// The physical type of a column.
@@ -33,7 +35,7 @@ pub enum Encoding {
     Delta,
     /// A dictionary and run lengths: few different values.
     Dictionary,
-    /// As they are.
+    /// Values are written as they are.
     Plain,
 }
 
@@ -48,12 +50,12 @@ pub enum Unit {
     Bytes,
     /// A plain number of things.
     Count,
-    /// Refers to a row of another table or an object of CUDA.
-    Id,
-    /// An id into table `string`.
-    Name,
-    /// An id into table `shape`.
-    Shape,
+    /// Refers to rows of a table: equal to the column of unit [`Unit::Key`] there.
+    Id(&'static TableSpec),
+    /// What the row itself is called by: columns of unit [`Unit::Id`] with its table refer to it.
+    Key,
+    /// Tells apart what no table has rows of: graphs, events, channels, ids of other tools.
+    Object,
     /// A value of an enumeration, or bits, for which this format has no words: callback ids, results, flags.
     Code,
     /// A value of an enumeration with a word for each; unknown numbers are legal.
@@ -77,17 +79,54 @@ pub struct ColumnSpec {
     pub unit: Unit,
     /// Name of the column of words that exports and SQL have beside a coded one.
     pub words_name: &'static str,
+    /// Documentation of the column of text that SQL has beside an id of a name.
+    pub text_doc: &'static str,
     /// One line of documentation.
     pub doc: &'static str,
 }
 
 impl Unit {
+    /// Whether the numbers are ids of rows of `table`.
+    pub fn is_id_of(self, table: &TableSpec) -> bool {
+        matches!(self, Unit::Id(own) if own == table)
+    }
+
+    /// Whether the numbers are ids of names, which are rows of table `string`.
+    pub fn is_name(self) -> bool {
+        self.is_id_of(&tables::STRING)
+    }
+
+    /// Whether the numbers are ids of launch shapes, which are rows of table `shape`.
+    pub fn is_shape(self) -> bool {
+        self.is_id_of(&tables::SHAPE)
+    }
+
+    /// Whether the numbers only tell things apart: they are never added up and never negative.
+    pub fn is_label(self) -> bool {
+        matches!(self, Unit::Id(_) | Unit::Key | Unit::Object | Unit::Code | Unit::Coded(_))
+    }
+
     /// Documentation of a column of this unit: what it says, and the words for its numbers.
     pub fn meaning(self, doc: &str) -> String {
         match self {
             Unit::Coded(vocabulary) => format!("{} Numbers: {}.", doc.trim(), vocabulary.listing()),
             _ => doc.trim().to_owned(),
         }
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            Unit::Time | Unit::Length => "ns",
+            Unit::Bytes => "bytes",
+            Unit::Count => "count",
+            Unit::Id(table) => return write!(f, "{} id", table.name),
+            Unit::Key => "key",
+            Unit::Object => "id",
+            Unit::Code | Unit::Coded(_) => "code",
+            Unit::Other => "",
+        })
     }
 }
 
@@ -120,7 +159,6 @@ pub enum Role {
 }
 
 /// One table of the format.
-#[derive(Debug)]
 pub struct TableSpec {
     /// The number in frame headers; never reused.
     pub id: u16,
@@ -138,6 +176,13 @@ impl TableSpec {
     /// The position of the column called `name`.
     pub fn column_index(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|c| c.name == name)
+    }
+}
+
+// By name alone: columns refer to tables, and a table may refer to itself.
+impl fmt::Debug for TableSpec {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "TableSpec({})", self.name)
     }
 }
 
@@ -218,13 +263,28 @@ impl<T> AnyColumn for TypedColumn<T> {
     }
 }
 
+/// What a column's numbers count, as tables say it: the module of a vocabulary or of a table stands for what is in it.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! unit {
+    (Coded($vocabulary:ident)) => {
+        $crate::schema::Unit::Coded(&$crate::vocabulary::$vocabulary::VOCABULARY)
+    };
+    (Id($table:ident)) => {
+        $crate::schema::Unit::Id(&$crate::tables::$table::TABLE)
+    };
+    ($unit:ident) => {
+        $crate::schema::Unit::$unit
+    };
+}
+
 /// Declares one table: its static spec, its typed columns, its row struct and its builder, from one list of columns.
 #[macro_export]
 macro_rules! table {
     (
         $(#[doc = $doc:literal])+
         $spec:ident = $id:literal, $name:literal, $role:ident, $row:ident, $builder:ident {
-            $( $(#[doc = $col_doc:literal])+ $col:ident : $ty:ty = $enc:ident, $unit:ident $(($words:ident))?; )+
+            $( $(#[doc = $col_doc:literal])+ $col:ident : $ty:ty = $enc:ident, $unit:ident $(($of:ident))?; )+
         }
     ) => {
         $(#[doc = $doc])+
@@ -238,13 +298,17 @@ macro_rules! table {
                     ty: <$ty as $crate::columns::Cell>::TYPE,
                     nullable: <$ty as $crate::columns::Cell>::NULLABLE,
                     encoding: $crate::schema::Encoding::$enc,
-                    unit: $crate::schema::Unit::$unit $((&$crate::vocabulary::$words::VOCABULARY))?,
+                    unit: $crate::unit!($unit $(($of))?),
                     words_name: concat!(stringify!($col), "_name"),
+                    text_doc: concat!("Text of `", stringify!($col), "`."),
                     doc: concat!($($col_doc),+),
                 },
             )+],
             doc: concat!($($doc, "\n"),+),
         };
+
+        // What other tables name by this module.
+        pub use self::$spec as TABLE;
 
         #[doc = concat!("The columns of `", $name, "`, with the type of their cells.")]
         pub mod columns {

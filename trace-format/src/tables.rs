@@ -113,6 +113,45 @@ mod tests {
     }
 
     #[test]
+    fn every_id_refers_to_a_table_that_has_a_key_of_its_type() {
+        use crate::schema::Unit;
+        let key = |table: &TableSpec| {
+            let keys: Vec<_> = table.columns.iter().filter(|column| column.unit == Unit::Key).collect();
+            assert!(keys.len() <= 1, "{} has several keys", table.name);
+            keys.first().map(|column| column.ty)
+        };
+        let mut referred = std::collections::BTreeSet::new();
+        for table in ALL {
+            for column in table.columns {
+                if let Unit::Id(other) = column.unit {
+                    let at = format!("{}.{} refers to {}", table.name, column.name, other.name);
+                    assert_eq!(key(other), Some(column.ty), "{at}");
+                    assert!(std::ptr::eq(by_id(other.id).unwrap(), other), "{at}, which is not in the registry");
+                    referred.insert(other.name);
+                }
+            }
+        }
+        for table in ALL.iter().filter(|table| key(table).is_some()) {
+            assert!(referred.contains(table.name), "no column refers to the key of {}", table.name);
+        }
+    }
+
+    #[test]
+    fn a_column_that_is_named_like_a_key_says_which_table_it_refers_to() {
+        use crate::schema::Unit;
+        let tables_by_end = [("device", "device"), ("context", "context"), ("stream", "stream"), ("tid", "thread")];
+        let columns = ALL.iter().flat_map(|table| table.columns.iter().map(move |column| (table, column)));
+        for (table, column) in columns {
+            let Some((_, other)) = tables_by_end.iter().find(|(end, _)| column.name.ends_with(end)) else {
+                continue;
+            };
+            let refers = matches!(column.unit, Unit::Id(to) if to.name == *other);
+            let is_key = column.unit == Unit::Key && table.name == *other;
+            assert!(refers || is_key, "{}.{} is {:?}", table.name, column.name, column.unit);
+        }
+    }
+
+    #[test]
     fn every_column_carries_its_unit_in_its_name() {
         use crate::schema::Unit;
         for table in ALL {

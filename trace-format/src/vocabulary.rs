@@ -2,7 +2,8 @@
 //!
 //! A column names its vocabulary in its table (`Coded(range_style)`). Columns of words in exports and SQL, the words of
 //! reports and the documents come from there; whoever compares with a number uses the constant. Unknown numbers are
-//! legal in a trace: they have no word and are shown as numbers.
+//! legal in a trace: they have no word and are shown as numbers. What other tools call the same numbers stands beside
+//! them as a [`Wording`], for readers of their formats and for reports in their words alike.
 
 use std::borrow::Cow;
 
@@ -17,8 +18,13 @@ macro_rules! registry {
 
 registry! {
     api_domain;
+    compute_api;
     external_kind;
+    foreign_form;
+    frame_kind;
     host_call_domain;
+    jit_kind;
+    jit_operation;
     loss_cause;
     memcpy_kind;
     memory_kind;
@@ -32,6 +38,34 @@ registry! {
     stream_flag;
     sync_kind;
     uvm_kind;
+}
+
+/// Every other wording of a vocabulary's numbers.
+pub static WORDINGS: &[&Wording] =
+    &[&loss_cause::SENTENCES, &memcpy_kind::NSYS, &memory_kind::NVPROF, &overhead_kind::KINETO, &sync_kind::KINETO];
+
+/// The words of some tool or report for the numbers of a vocabulary, by number.
+#[derive(Debug)]
+pub struct Wording(pub &'static [(u32, &'static str)]);
+
+impl Wording {
+    /// The word for `code`; none if there is none.
+    pub fn word(&self, code: u32) -> Option<&'static str> {
+        word(self.0, code)
+    }
+
+    /// The number that `word` stands for, letter by letter.
+    pub fn code(&self, word: &[u8]) -> Option<u32> {
+        code(self.0, word)
+    }
+}
+
+fn word(words: &[(u32, &'static str)], code: u32) -> Option<&'static str> {
+    words.binary_search_by_key(&code, |&(known, _)| known).ok().map(|i| words[i].1)
+}
+
+fn code(words: &[(u32, &'static str)], word: &[u8]) -> Option<u32> {
+    words.iter().find(|(_, known)| known.as_bytes() == word).map(|&(code, _)| code)
 }
 
 /// The numbers of one kind of code, and a word for each.
@@ -48,7 +82,12 @@ pub struct Vocabulary {
 impl Vocabulary {
     /// The word for `code`; none if the number is unknown.
     pub fn word(&self, code: u32) -> Option<&'static str> {
-        self.words.binary_search_by_key(&code, |&(known, _)| known).ok().map(|i| self.words[i].1)
+        word(self.words, code)
+    }
+
+    /// The number that `word` stands for, letter by letter; none if it is no word of these.
+    pub fn code(&self, word: &[u8]) -> Option<u32> {
+        code(self.words, word)
     }
 
     /// All numbers with their words, for documents: `0 runtime, 1 driver`.
@@ -95,6 +134,12 @@ mod tests {
             assert!(vocabulary.words.is_sorted_by(|a, b| a.0 < b.0), "{}", vocabulary.name);
             for &(code, word) in vocabulary.words {
                 assert_eq!((vocabulary.word(code), &*vocabulary.text(code)), (Some(word), word));
+                assert_eq!(vocabulary.code(word.as_bytes()), Some(code), "{}", vocabulary.name);
+            }
+        }
+        for wording in WORDINGS {
+            for &(code, word) in wording.0 {
+                assert_eq!((wording.word(code), wording.code(word.as_bytes())), (Some(word), Some(code)));
             }
         }
     }

@@ -49,7 +49,7 @@ pub struct TraceWriter<W> {
     last_index: Option<u64>,
     /// The closing frame is written: nothing but the trailer may follow.
     closed: bool,
-    /// So is the trailer.
+    /// Whether the trailer is written as well.
     ended: bool,
 }
 

@@ -102,7 +102,7 @@ static PLAIN: &[(Cause, &str, &str, &str)] = &[
 ];
 
 impl Cause {
-    /// As it is written in files.
+    /// The word for the cause that files have.
     pub fn code(&self) -> &str {
         match self {
             Cause::CuptiError { .. } => "cupti_error",

@@ -29,7 +29,7 @@ pub enum RuntimeDir {
     Default,
     /// Nowhere.
     Off,
-    /// In this folder.
+    /// Sockets are put into this folder.
     Folder(Vec<u8>),
 }
 

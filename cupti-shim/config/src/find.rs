@@ -11,7 +11,7 @@
 //!
 //! Within one place those made for the program's CUDA runtime come first, then newest first. What cannot work
 //! (CUPTI newer than the driver by a major version) or would break the program is left out and named in
-//! [`Found::skipped`]. Whether a candidate accepts this driver and GPU is for CUPTI to say: callers try in order.
+//! [`FoundLibraries::skipped`]. Whether a candidate accepts this driver and GPU is for CUPTI to say: callers try in order.
 //!
 //! The search runs once, on the thread that calls `cuInit`. It may allocate, and only looks at the file system.
 
@@ -111,8 +111,8 @@ impl fmt::Display for Skip {
 
 /// The answer of [`search`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
-    /// To be tried in this order.
+pub struct FoundLibraries {
+    /// Libraries, in the order in which they are tried.
     pub candidates: Vec<Candidate>,
     /// Seen, but not to be loaded.
     pub skipped: Vec<(Candidate, Skip)>,
@@ -124,9 +124,9 @@ pub fn candidates(facts: &Facts) -> Vec<Candidate> {
 }
 
 /// Like [`candidates`], with what was left out and why.
-pub fn search(facts: &Facts) -> Found {
+pub fn search(facts: &Facts) -> FoundLibraries {
     let mut search = Search {
-        found: Found::default(),
+        found: FoundLibraries::default(),
         taken: Vec::new(),
         mapped: Vec::new(),
         reserved: None,
@@ -153,7 +153,7 @@ pub fn search(facts: &Facts) -> Found {
 }
 
 struct Search {
-    found: Found,
+    found: FoundLibraries,
     /// Files seen so far, links resolved: a second name of one adds nothing.
     taken: Vec<PathBuf>,
     mapped: Vec<Library>,

@@ -5,7 +5,7 @@ use crate::values::shown;
 
 /// A name that a person can write, and the CUPTI kinds that it means.
 pub struct KindGroup {
-    /// As it is written.
+    /// The name as people write it.
     pub name: &'static str,
     /// Numbers of CUPTI's `CUpti_ActivityKind`.
     pub kinds: &'static [u32],

@@ -2,7 +2,7 @@
 
 /// A process's place in its job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct JobPlace {
     /// Number of the process in the job.
     pub rank: Option<u32>,
     /// Number of the process on its host.
@@ -41,7 +41,7 @@ pub static LAUNCHERS: &[Launcher] = &[
 ///
 /// All three numbers come from the same launcher: the number of tasks of an allocation is not that of a torchrun
 /// inside it.
-pub fn place(lookup: &dyn Fn(&[u8]) -> Option<Vec<u8>>) -> Place {
+pub fn place(lookup: &dyn Fn(&[u8]) -> Option<Vec<u8>>) -> JobPlace {
     let number = |name: &str| -> Option<u32> {
         let value = lookup(name.as_bytes())?;
         std::str::from_utf8(&value).ok()?.trim().parse().ok()
@@ -49,17 +49,17 @@ pub fn place(lookup: &dyn Fn(&[u8]) -> Option<Vec<u8>>) -> Place {
     for launcher in LAUNCHERS {
         if let Some(rank) = number(launcher.rank) {
             let world_size = number(launcher.world_size).filter(|size| rank < *size);
-            return Place { rank: Some(rank), local_rank: number(launcher.local_rank), world_size };
+            return JobPlace { rank: Some(rank), local_rank: number(launcher.local_rank), world_size };
         }
     }
-    Place::default()
+    JobPlace::default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(variables: &[(&str, &str)]) -> Place {
+    fn of(variables: &[(&str, &str)]) -> JobPlace {
         place(&|name| {
             let found = variables.iter().find(|(n, _)| n.as_bytes() == name);
             found.map(|(_, value)| value.as_bytes().to_vec())
@@ -72,7 +72,7 @@ mod tests {
             let place = of(&[(launcher.rank, "5"), (launcher.local_rank, "1"), (launcher.world_size, "8")]);
             assert_eq!(
                 place,
-                Place { rank: Some(5), local_rank: Some(1), world_size: Some(8) },
+                JobPlace { rank: Some(5), local_rank: Some(1), world_size: Some(8) },
                 "{}",
                 launcher.rank
             );
@@ -82,14 +82,14 @@ mod tests {
     #[test]
     fn numbers_of_two_launchers_are_not_mixed() {
         let place = of(&[("RANK", "3"), ("LOCAL_RANK", "3"), ("SLURM_PROCID", "0"), ("SLURM_NTASKS", "1")]);
-        assert_eq!(place, Place { rank: Some(3), local_rank: Some(3), world_size: None });
+        assert_eq!(place, JobPlace { rank: Some(3), local_rank: Some(3), world_size: None });
     }
 
     #[test]
     fn a_variable_that_is_no_number_is_not_a_rank() {
-        assert_eq!(of(&[("RANK", "gold")]), Place::default());
+        assert_eq!(of(&[("RANK", "gold")]), JobPlace::default());
         assert_eq!(of(&[("RANK", "gold"), ("PMIX_RANK", "2")]).rank, Some(2));
-        assert_eq!(of(&[]), Place::default());
+        assert_eq!(of(&[]), JobPlace::default());
     }
 
     #[test]

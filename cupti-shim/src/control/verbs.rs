@@ -12,7 +12,7 @@ use super::state::{Answer, State};
 
 /// One thing that can be asked for.
 pub(super) struct Verb {
-    /// As a request names it.
+    /// The word by which a request names it.
     pub(super) name: &'static str,
     /// Does it. Waits for nothing that another thread of the process may take long for: that is what
     /// [`Answer::Later`] is for.

@@ -21,7 +21,7 @@ pub(super) const RUNTIME: Kind = Kind {
 
 pub(super) const DRIVER: Kind = Kind { id: driver::KIND, ..RUNTIME };
 
-/// The same in all releases.
+/// The size of a record is the same in all releases.
 const BYTES: usize = 40;
 
 fn decode(record: Record, facts: &Facts, out: &mut Out) {

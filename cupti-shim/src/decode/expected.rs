@@ -10,7 +10,7 @@ use super::synthetic::get;
 /// How a column comes from a field.
 #[derive(Clone, Copy)]
 pub enum Source {
-    /// As it is.
+    /// The column has the value of this field.
     Same(&'static str),
     /// Null for 0.
     NonZero(&'static str),
@@ -26,7 +26,7 @@ pub enum Source {
     Duration,
     /// A number.
     Number(u64),
-    /// Nothing.
+    /// The column is null.
     Null,
     /// Worked out from the bytes of the record.
     By(fn(&[u8]) -> Option<u64>),

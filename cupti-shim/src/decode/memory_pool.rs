@@ -19,7 +19,7 @@ pub(super) const KIND: Kind = Kind {
 
 /// Added to CUPTI's numbers (1 created, 2 destroyed, 3 trimmed), which would else mean allocations and releases in
 /// `memory.operation`.
-pub(super) const OF_POOL: u32 = 16;
+pub(super) use trace_format::vocabulary::memory_operation::OF_POOL;
 
 /// `memory.mem_kind` where none is said: a pool is made of device memory, but CUPTI does not say so.
 const UNKNOWN: u32 = 0;

@@ -19,7 +19,7 @@ const MOST_REASON_BYTES: usize = 48;
 /// One dump that somebody wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// For its answer.
+    /// The number by which its answer is found.
     pub id: u32,
     /// A few letters and digits, for the dump's name.
     pub reason: String,
@@ -79,7 +79,7 @@ impl Requests {
         self.waiting.load(Ordering::Acquire) != 0
     }
 
-    /// Those that wait for a flush.
+    /// The requests that wait for a flush.
     pub fn unflushed(&self) -> Vec<u32> {
         if self.unflushed.load(Ordering::Acquire) == 0 {
             return Vec::new();

@@ -12,9 +12,9 @@ use crate::strides::Strides;
 /// Why a rule fired.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fired {
-    /// For the dump's name.
+    /// The reason as it stands in the dump's name.
     pub reason: String,
-    /// For its note.
+    /// The reason as the dump's note says it.
     pub text: String,
     /// The call it is about, CUPTI's domain and id, where there is one.
     pub call: Option<(u32, u32)>,

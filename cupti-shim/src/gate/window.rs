@@ -34,7 +34,7 @@ impl Window {
         matches!(windows, [w] if w.after == Some(0) && w.end_ns.is_none())
     }
 
-    /// As the trace has it.
+    /// The window as the row that the trace has of it.
     pub(super) fn row(&self) -> CaptureRow {
         CaptureRow {
             start_ns: self.start_ns,

@@ -114,7 +114,7 @@ impl Domain {
 /// A registered string.
 #[derive(Clone, Copy)]
 pub enum StringRef {
-    /// With its content.
+    /// The handle is known, with its content.
     Kept(&'static Entry),
     /// The arena was full.
     IdOnly(u32),

@@ -134,9 +134,9 @@ impl Row {
 /// never ends, ends twice, ends what it did not begin, loses its threads.
 #[derive(Default)]
 pub struct Ranges {
-    /// By thread and domain.
+    /// Ranges that are open, by thread and domain.
     stacks: BTreeMap<(u32, u32), Vec<Open>>,
-    /// By the program's range id.
+    /// Ranges that were started, by the program's range id.
     started: BTreeMap<u64, Open>,
     /// Number of stacks at which the empty ones go.
     tidy_at: usize,

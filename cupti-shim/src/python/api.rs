@@ -26,7 +26,7 @@ pub(super) struct Api {
 }
 
 /// What there is.
-pub(super) enum Found {
+pub(super) enum FoundPython {
     /// No Python, or none that is ready yet.
     Nothing,
     /// One that can be read.
@@ -49,27 +49,27 @@ macro_rules! function {
 }
 
 /// Looks for Python.
-pub(super) fn find() -> Found {
+pub(super) fn find() -> FoundPython {
     let is_initialized: Option<unsafe extern "C" fn() -> c_int> = function!(c"Py_IsInitialized");
     let version: Option<unsafe extern "C" fn() -> *const c_char> = function!(c"Py_GetVersion");
-    let (Some(is_initialized), Some(version)) = (is_initialized, version) else { return Found::Nothing };
+    let (Some(is_initialized), Some(version)) = (is_initialized, version) else { return FoundPython::Nothing };
     // SAFETY: both may be called at any time; the version is a text that stays.
     let version = unsafe {
         if is_initialized() == 0 {
-            return Found::Nothing;
+            return FoundPython::Nothing;
         }
         CStr::from_ptr(version()).to_string_lossy().into_owned()
     };
     let short = version.split_whitespace().next().unwrap_or(&version);
     if version.contains("free-threading") {
-        return Found::Unusable(format!("Python {short} is a free-threaded build"));
+        return FoundPython::Unusable(format!("Python {short} is a free-threaded build"));
     }
     let Some(layout) = minor(&version).and_then(layout::of) else {
-        return Found::Unusable(format!("Python {short} is none of those it knows, {}", layout::KNOWN));
+        return FoundPython::Unusable(format!("Python {short} is none of those it knows, {}", layout::KNOWN));
     };
     match functions(layout) {
-        Some(api) => Found::Usable(api),
-        None => Found::Unusable(format!("Python {short} lacks a function that it needs")),
+        Some(api) => FoundPython::Usable(api),
+        None => FoundPython::Unusable(format!("Python {short} lacks a function that it needs")),
     }
 }
 
@@ -136,6 +136,6 @@ mod tests {
 
     #[test]
     fn where_there_is_no_python_there_is_nothing() {
-        assert!(matches!(find(), Found::Nothing));
+        assert!(matches!(find(), FoundPython::Nothing));
     }
 }

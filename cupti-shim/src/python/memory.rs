@@ -31,7 +31,7 @@ impl Trust {
 
 /// A way to read.
 pub(super) enum Memory {
-    /// As any program does.
+    /// Memory is read as any program reads its own.
     Direct,
     /// By a descriptor of `/proc/self/mem`, or below 0 if there is none: then nothing can be read.
     Guarded(i32),

@@ -53,8 +53,8 @@ struct Code {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Place {
-    /// That of the code.
+struct CodePosition {
+    /// The generation of the code.
     generation: u64,
     instruction: i32,
     frame: u32,
@@ -63,14 +63,14 @@ struct Place {
 /// What is remembered of code objects.
 pub(super) struct Codes {
     codes: Box<[Code]>,
-    places: Box<[Place]>,
+    places: Box<[CodePosition]>,
     newest: u64,
 }
 
 impl Codes {
     pub(super) fn new() -> Codes {
         let codes = vec![Code::default(); CODES].into_boxed_slice();
-        Codes { codes, places: vec![Place::default(); PLACES].into_boxed_slice(), newest: 0 }
+        Codes { codes, places: vec![CodePosition::default(); PLACES].into_boxed_slice(), newest: 0 }
     }
 }
 
@@ -197,7 +197,7 @@ impl Walk<'_> {
         // SAFETY: the caller's promise: one thread at a time.
         let id =
             unsafe { self.frames.id(FrameDef { name: code.name, file: code.file, line }) }.ok_or(Walked::Full)?;
-        codes.places[at] = Place { generation: code.generation, instruction, frame: id };
+        codes.places[at] = CodePosition { generation: code.generation, instruction, frame: id };
         Ok(id)
     }
 

@@ -11,7 +11,7 @@ use trace_format::write::Segments;
 
 use super::losses::Window;
 use super::recorder::{Keep, Recorder};
-use super::trace::Place;
+use super::trace::TraceOutput;
 use crate::flight::rules::{Progress, Rules};
 use crate::flight::{self, Request, Requests};
 use crate::messages::Cause;
@@ -53,7 +53,7 @@ impl Flight {
         }
     }
 
-    /// For the closing frame.
+    /// What the closing frame says about dumps.
     pub(super) fn facts(&self) -> Value {
         json!({"made": self.made, "failed": self.failed, "refused": self.refused})
     }
@@ -61,7 +61,7 @@ impl Flight {
 
 impl<S: Segments, K: Keep> Recorder<S, K>
 where
-    S::Output: Place,
+    S::Output: TraceOutput,
 {
     /// Gives the recording its rules. `Flight`: what it knows about dumps.
     pub(super) fn fly(&mut self, flight: Flight) {

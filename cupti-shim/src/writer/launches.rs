@@ -5,14 +5,12 @@ use trace_format::tables::frame::FrameBuilder;
 use trace_format::tables::launch_stack::LaunchStackBuilder;
 use trace_format::tables::stack::StackBuilder;
 use trace_format::tables::{FrameRow, LaunchStackRow, StackRow};
+use trace_format::vocabulary::frame_kind::PYTHON;
 use trace_format::write::Segments;
 
 use super::recorder::{FRAME_ROWS, Keep, Recorder};
-use super::trace::Place;
+use super::trace::TraceOutput;
 use crate::python;
-
-/// `kind` of a frame of Python.
-const PYTHON: u32 = 0;
 
 /// Rows that wait.
 #[derive(Default)]
@@ -31,7 +29,7 @@ impl Launches {
 
 impl<S: Segments, K: Keep> Recorder<S, K>
 where
-    S::Output: Place,
+    S::Output: TraceOutput,
 {
     /// Takes what the launching threads have left.
     pub(super) fn take_launches(&mut self, now_ns: i64) {

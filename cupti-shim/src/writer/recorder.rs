@@ -23,7 +23,7 @@ use super::pace::Pace;
 use super::shared::{Completed, Shared};
 use super::strings::{CallName, Strings};
 use super::totals::Totals;
-use super::trace::{Place, Trace};
+use super::trace::{Trace, TraceOutput};
 use crate::buffers::Dry;
 use crate::clock::Triple;
 use crate::correlation::Correlation;
@@ -84,7 +84,7 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    /// Those of this process.
+    /// The calls of this process.
     pub(super) const OF_PROCESS: Calls = Calls { pop: nvtx::pop, take_lost: nvtx::take_lost };
 }
 
@@ -180,7 +180,7 @@ pub(super) struct LossPatience {
 
 impl<S: Segments, K: Keep> Recorder<S, K>
 where
-    S::Output: Place,
+    S::Output: TraceOutput,
 {
     pub(super) fn new(
         shared: &'static Shared,

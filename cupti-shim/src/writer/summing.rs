@@ -7,7 +7,7 @@ use trace_format::write::Segments;
 
 use super::losses::Window;
 use super::recorder::{Keep, LossPatience, Recorder};
-use super::trace::Place;
+use super::trace::TraceOutput;
 use crate::buffers::Dry;
 use crate::messages::{Cause, Loss};
 use crate::{log, nvtx, python};
@@ -17,7 +17,7 @@ const DRY_PATIENCE: u32 = 4;
 
 impl<S: Segments, K: Keep> Recorder<S, K>
 where
-    S::Output: Place,
+    S::Output: TraceOutput,
 {
     /// Somebody else knows of records that are missing.
     pub(super) fn told_of_loss(&mut self, loss: Loss) {

@@ -14,7 +14,7 @@ use trace_format::write::{Output, SegmentedWriter, Segments, TraceWriter, WriteE
 use crate::output::{Space, TraceFile};
 
 /// An output that knows where it lies.
-pub(super) trait Place: Output {
+pub(super) trait TraceOutput: Output {
     /// Room on its file system; none: not known.
     fn space(&self) -> Option<Space>;
     /// Where it is; none before it has a name.
@@ -23,7 +23,7 @@ pub(super) trait Place: Output {
     fn sync_data(&self) -> io::Result<()>;
 }
 
-impl Place for TraceFile {
+impl TraceOutput for TraceFile {
     fn space(&self) -> Option<Space> {
         TraceFile::space(self)
     }
@@ -50,7 +50,7 @@ const MIN_SEGMENT_BYTES: u64 = if cfg!(test) { 256 << 10 } else { 1 << 20 };
 
 impl<S: Segments> Trace<S>
 where
-    S::Output: Place,
+    S::Output: TraceOutput,
 {
     pub(super) fn whole(output: S::Output, header: &FileHeader, options: WriteOptions) -> Result<Self, WriteError> {
         Ok(Trace::Whole(Box::new(TraceWriter::create(output, header, options)?)))

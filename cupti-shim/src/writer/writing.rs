@@ -9,7 +9,7 @@ use trace_format::write::{Segments, WriteError};
 use super::losses::Window;
 use super::obstacle::Obstacle;
 use super::recorder::{FRAME_ROWS, Keep, Recorder};
-use super::trace::Place;
+use super::trace::TraceOutput;
 use crate::log;
 use crate::messages::{Cause, Loss};
 
@@ -26,7 +26,7 @@ const LAST_STEP_NS: i64 = 3_600_000_000_000;
 
 impl<S: Segments, K: Keep> Recorder<S, K>
 where
-    S::Output: Place,
+    S::Output: TraceOutput,
 {
     /// Ends an obstacle whose time is over, so that writing is tried again.
     pub(super) fn lift_obstacle(&mut self, now_ns: i64) {

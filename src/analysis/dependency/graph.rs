@@ -42,9 +42,9 @@ pub struct Work {
 #[derive(Debug, Default)]
 pub struct Graph {
     pub names: Vec<String>,
-    /// By start.
+    /// Calls, ordered by their start.
     pub calls: Vec<Call>,
-    /// By start.
+    /// Work of the GPU, ordered by its start.
     pub work: Vec<Work>,
     /// Calls of each thread, by start.
     pub threads: Vec<Vec<usize>>,

@@ -18,9 +18,9 @@ pub struct Path {
 enum At {
     /// On a thread: at the end of its first so many calls, or later.
     Thread(usize, usize),
-    /// In a call.
+    /// The walk is in a call, which has this position.
     Call(usize),
-    /// In work.
+    /// The walk is in work of the GPU, which has this position.
     Work(usize),
 }
 

@@ -1,6 +1,7 @@
 //! The time at which several processes do something: `+5s`, `14:05:00`, or Unix time.
 
 use crate::error::{Error, Result};
+use crate::os::local_time::local_time;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const SECOND_NS: i64 = 1_000_000_000;
@@ -107,16 +108,8 @@ impl At {
 }
 
 /// Local time minus UTC at a moment, in nanoseconds.
-#[allow(unsafe_code, reason = "std knows no time zones")]
 fn local_offset_ns(unix_ns: i64) -> i64 {
-    let seconds = unix_ns.div_euclid(SECOND_NS);
-    // SAFETY: all zeros is a valid value, and the call fills it from a number.
-    let parts = unsafe {
-        let mut parts = std::mem::zeroed::<libc::tm>();
-        libc::localtime_r(&seconds, &mut parts);
-        parts
-    };
-    parts.tm_gmtoff.saturating_mul(SECOND_NS)
+    local_time(unix_ns.div_euclid(SECOND_NS)).map_or(0, |time| time.ahead_s.saturating_mul(SECOND_NS))
 }
 
 #[cfg(test)]

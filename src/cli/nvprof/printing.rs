@@ -49,7 +49,7 @@ pub struct Source {
 pub enum Shown {
     /// Something to show.
     Something,
-    /// Nothing.
+    /// There is nothing to print.
     Nothing,
 }
 

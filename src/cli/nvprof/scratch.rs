@@ -1,10 +1,8 @@
 //! A folder of our own for what is recorded, until it is printed.
-#![allow(unsafe_code, reason = "mkdtemp is not in std")]
 
 use crate::error::{Error, Result};
-use std::ffi::{CString, OsString};
+use crate::os::disk;
 use std::fs;
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
 /// The folder: nobody else may look into it, and it goes when it is dropped, unless it is to stay.
@@ -26,16 +24,8 @@ impl Scratch {
             Error::at(&parent, format_args!("no folder for the traces can be made in it: {why}"))
                 .remedy("set TMPDIR to a folder that can be written to")
         };
-        let template = parent.join("gpuprof-nvprof-XXXXXX");
-        let template = CString::new(template.as_os_str().as_bytes()).map_err(|e| failed(e.to_string()))?;
-        let mut bytes = template.into_bytes_with_nul();
-        // SAFETY: a C string of our own, which the function overwrites in place.
-        let made = unsafe { libc::mkdtemp(bytes.as_mut_ptr().cast()) };
-        if made.is_null() {
-            return Err(failed(std::io::Error::last_os_error().to_string()));
-        }
-        bytes.pop();
-        Ok(Scratch { path: PathBuf::from(OsString::from_vec(bytes)), stays: false })
+        let path = disk::private_folder(&parent, "gpuprof-nvprof-").map_err(|e| failed(e.to_string()))?;
+        Ok(Scratch { path, stays: false })
     }
 
     /// Where it is.

@@ -10,7 +10,7 @@ pub use rows::OPTIONS;
 /// What follows an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Argument {
-    /// Nothing.
+    /// No value follows.
     None,
     /// `on` or `off`.
     Switch,
@@ -23,7 +23,7 @@ pub enum Argument {
 }
 
 impl Argument {
-    /// As help shows it.
+    /// The text that help shows for it.
     pub fn shown(self) -> String {
         match self {
             Argument::None => String::new(),

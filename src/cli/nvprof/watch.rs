@@ -1,14 +1,13 @@
 //! What happens while the application runs: processes are announced when they call CUDA, and stopped when their time is
 //! up.
-#![allow(unsafe_code, reason = "a process is signalled through a descriptor, which std does not offer")]
 
 use super::live::{command_of, joined};
 use super::log::Log;
 use super::request::Request;
+use crate::os::process::ProcessHandle;
 use crate::report::nvprof::messages::Message;
 use shim_config::seen::{self, SeenLine};
 use std::collections::BTreeSet;
-use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -118,7 +117,7 @@ impl Watcher {
 struct Timer {
     pid: u32,
     /// A descriptor of the process: its number may be another's by the time it is signalled.
-    process: OwnedFd,
+    process: ProcessHandle,
     timeout: Duration,
     stage: Stage,
 }
@@ -132,13 +131,8 @@ enum Stage {
 
 impl Timer {
     fn new(pid: u32, timeout: Duration) -> Option<Timer> {
-        // SAFETY: plain numbers; the descriptor is ours alone.
-        let process = unsafe {
-            let fd = libc::syscall(libc::SYS_pidfd_open, pid, 0);
-            i32::try_from(fd).ok().filter(|fd| *fd >= 0).map(|fd| OwnedFd::from_raw_fd(fd))
-        };
         // Before Linux 5.3 there is none, and no safe way to signal a process that may be gone.
-        Some(Timer { pid, process: process?, timeout, stage: Stage::Waiting })
+        Some(Timer { pid, process: ProcessHandle::open(pid)?, timeout, stage: Stage::Waiting })
     }
 
     fn begin(&mut self) {
@@ -151,23 +145,14 @@ impl Timer {
         match self.stage {
             Stage::Running(since) if since.elapsed() >= self.timeout => {
                 let _ = log.say(Some(self.pid), &Message::Timeout);
-                self.signal(libc::SIGTERM);
+                self.process.signal(libc::SIGTERM);
                 self.stage = Stage::Asked(Instant::now());
             }
             Stage::Asked(since) if since.elapsed() >= PATIENCE => {
-                self.signal(libc::SIGKILL);
+                self.process.signal(libc::SIGKILL);
                 self.stage = Stage::Done;
             }
             _ => {}
-        }
-    }
-
-    fn signal(&self, signal: i32) {
-        // SAFETY: plain numbers and a null pointer, which means "as kill does". A process that is gone is an error
-        // without effect.
-        unsafe {
-            let none = std::ptr::null::<libc::siginfo_t>();
-            libc::syscall(libc::SYS_pidfd_send_signal, self.process.as_raw_fd(), signal, none, 0);
         }
     }
 }

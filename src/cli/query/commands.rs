@@ -1,6 +1,5 @@
 //! What the prompt knows beside SQL: `.tables`, `.schema`, `.help`, `.quit`.
 
-use crate::query::schema_md;
 use crate::query::source::{self, Source};
 use crate::query::views::VIEWS;
 use std::io::{self, Write};
@@ -88,15 +87,8 @@ pub fn write(out: &mut dyn Write, command: Command) -> io::Result<()> {
             }
             writeln!(out)?;
             for column in source.columns() {
-                let unit = schema_md::unit(column.unit);
-                writeln!(
-                    out,
-                    "  {:<26}  {:<8}  {:<7}  {}",
-                    column.name,
-                    column.ty.word(),
-                    unit,
-                    column.doc.trim()
-                )?;
+                let (ty, unit) = (column.ty.word(), column.unit.to_string());
+                writeln!(out, "  {:<26}  {ty:<8}  {unit:<10}  {}", column.name, column.doc.trim())?;
             }
             Ok(())
         }

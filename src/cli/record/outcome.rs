@@ -25,7 +25,7 @@ pub struct Ran {
     pub ended: Ended,
     /// Its file.
     pub program: Option<PathBuf>,
-    /// As it was called.
+    /// The program as it was called.
     pub command: OsString,
     /// Whether every process had the collector preloaded.
     pub preloaded: bool,

@@ -153,21 +153,7 @@ fn unix_s() -> i64 {
 
 /// Date and time as the person at the terminal knows them: `20261128-024741`.
 fn local_time() -> String {
-    let now = unix_s();
-    let mut parts = std::mem::MaybeUninit::<libc::tm>::zeroed();
-    // SAFETY: both are ours; a zeroed structure is a valid one.
-    #[allow(unsafe_code, reason = "std knows no time zones")]
-    let parts = unsafe {
-        libc::localtime_r(&raw const now, parts.as_mut_ptr());
-        parts.assume_init()
-    };
-    format!(
-        "{:04}{:02}{:02}-{:02}{:02}{:02}",
-        parts.tm_year + 1900,
-        parts.tm_mon + 1,
-        parts.tm_mday,
-        parts.tm_hour,
-        parts.tm_min,
-        parts.tm_sec
-    )
+    let date = crate::os::local_time::local_time(unix_s()).map_or([0; 6], |time| time.date);
+    let [year, month, day, hour, minute, second] = date;
+    format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}")
 }

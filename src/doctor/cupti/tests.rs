@@ -35,7 +35,7 @@ fn refusing(path: &str, version: u32, code: i32) -> Cupti {
 type Probed = Vec<(Candidate, Result<Cupti, Failure>)>;
 
 fn weighed(probed: Probed) -> Vec<Tried> {
-    weigh(probed, &Found::default(), Some(&driver()))
+    weigh(probed, &FoundLibraries::default(), Some(&driver()))
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn what_the_loader_finds_again_is_one_library() {
 fn crashes_are_reported_with_what_is_known_of_them() {
     let crash = || Failure::Died { step: "cuptiGetVersion".into(), how: "SIGSEGV".into(), said: String::new() };
     let probed = || vec![(candidate("/a/libcupti.so.13", Why::Python), Err(crash()))];
-    let without = weigh(probed(), &Found::default(), None);
+    let without = weigh(probed(), &FoundLibraries::default(), None);
     assert_eq!(without[0].accepted, None, "with a driver it may well work");
     assert!(without[0].objection.as_deref().is_some_and(|o| o.contains("as 13.2 does")), "{without:?}");
     let with = weighed(probed());
@@ -221,7 +221,8 @@ fn crashes_are_reported_with_what_is_known_of_them() {
 #[test]
 fn without_a_driver_nothing_is_judged() {
     let untested = Cupti { has_driver: false, gpus: Vec::new(), ..cupti("/a/libcupti.so.12", 22) };
-    let tried = weigh(vec![(candidate("/a/libcupti.so.12", Why::Asked), Ok(untested))], &Found::default(), None);
+    let tried =
+        weigh(vec![(candidate("/a/libcupti.so.12", Why::Asked), Ok(untested))], &FoundLibraries::default(), None);
     assert_eq!((tried[0].accepted, tried[0].taken), (None, false));
     let findings = judge(&tried, None, None);
     assert_eq!(findings.iter().map(|f| f.level).collect::<Vec<_>>(), [Level::Note]);
@@ -229,7 +230,7 @@ fn without_a_driver_nothing_is_judged() {
 
 #[test]
 fn what_is_skipped_says_why() {
-    let found = Found {
+    let found = FoundLibraries {
         candidates: Vec::new(),
         skipped: vec![(candidate("/a/libcupti.so.12", Why::Asked), Skip::Missing)],
     };

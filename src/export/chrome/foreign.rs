@@ -19,6 +19,7 @@ use trace_format::schema::AnyColumn as _;
 use trace_format::schema::{Row, TableSpec};
 use trace_format::tables::column::{any, foreign};
 use trace_format::tables::{self, DetailsRow};
+use trace_format::vocabulary::foreign_form::{ARROW_BEGINS, ARROW_PASSES, MARK, SLICE};
 
 /// The tables that this module takes.
 pub static TABLES: &[&TableSpec] = &[&tables::FOREIGN, &tables::DETAILS];
@@ -238,18 +239,18 @@ impl Lanes {
         let rows = Entries::of(&piece.rows);
         let Some(start_ns) = rows.start_ns.get(i) else { return };
         let (pid, tid) = self.lane(out, piece.process, &rows, i, tracks, numbering);
-        let phase: &[u8] = match rows.form.get(i).unwrap_or(0) {
-            0 => b"\"X\"",
-            1 => b"\"i\",\"s\":\"t\"",
-            2 => b"\"s\"",
-            3 => b"\"t\"",
+        let phase: &[u8] = match rows.form.get(i).unwrap_or(SLICE) {
+            SLICE => b"\"X\"",
+            MARK => b"\"i\",\"s\":\"t\"",
+            ARROW_BEGINS => b"\"s\"",
+            ARROW_PASSES => b"\"t\"",
             _ => b"\"f\",\"bp\":\"e\"",
         };
         out.extend_from_slice(b",\n{\"ph\":");
         out.extend_from_slice(phase);
         out.extend_from_slice(b",\"cat\":");
         json::string(out, names.get(rows.category_name_id.get(i).unwrap_or(0)));
-        if rows.form.get(i) > Some(1) {
+        if rows.form.get(i) > Some(MARK) {
             out.extend_from_slice(b",\"id\":");
             json::unsigned(out, rows.arrow.get(i).unwrap_or(0));
         }
@@ -257,7 +258,7 @@ impl Lanes {
         let drawn_ns = start_ns.saturating_sub(zero_ns).max(0);
         json::microseconds(out, drawn_ns);
         let duration_ns = rows.duration_ns.get(i);
-        if rows.form.get(i) == Some(0) {
+        if rows.form.get(i) == Some(SLICE) {
             out.extend_from_slice(b",\"dur\":");
             json::microseconds(out, duration_ns.unwrap_or(0));
         }

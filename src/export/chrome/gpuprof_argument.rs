@@ -5,7 +5,7 @@
 use super::json;
 use crate::trace::names::Names;
 use trace_format::columns::{Batch, Values};
-use trace_format::schema::{AnyColumn, Unit};
+use trace_format::schema::AnyColumn;
 
 /// The argument `gpuprof` of one event, which comes last.
 pub struct GpuprofArgument<'o> {
@@ -79,7 +79,7 @@ pub fn row(out: &mut Vec<u8>, names: &Names, rows: &Batch, i: usize) {
             continue;
         }
         match &column.values {
-            Values::U32(values) if spec.unit == Unit::Name => json::exact(out, names.get(values[i])),
+            Values::U32(values) if spec.unit.is_name() => json::exact(out, names.get(values[i])),
             Values::U32(values) => json::unsigned(out, values[i].into()),
             Values::U64(values) => json::unsigned(out, values[i]),
             Values::I64(values) => json::signed(out, values[i]),

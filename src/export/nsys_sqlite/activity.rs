@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::export::database::Rows;
 use trace_format::schema::Row;
 use trace_format::tables::{self, GraphRow, KernelRow, MemcpyRow, MemsetRow, UvmRow};
+use trace_format::vocabulary::memcpy_kind;
 
 pub(super) fn write(writer: &mut Writer) -> Result<()> {
     kernels(writer)?;
@@ -139,7 +140,9 @@ fn copies(writer: &mut Writer) -> Result<()> {
         let pid = writer.ids.process(process).into();
         if batch.table == &tables::UVM {
             let event = UvmRow::from_batch(batch, i);
-            let Some(kind) = migration_kind(event.kind) else { return faults.add(writer, process, &event) };
+            let Some(kind) = memcpy_kind::of_migration(event.kind) else {
+                return faults.add(writer, process, &event);
+            };
             let (start, end) = writer.clock.span_of(event.start_ns, event.duration_ns);
             return rows.add([
                 start.into(),
@@ -188,16 +191,6 @@ fn copies(writer: &mut Writer) -> Result<()> {
             copy.graph_id.into(),
         ])
     })
-}
-
-/// `copyKind` of a migration of unified memory.
-fn migration_kind(uvm_kind: u32) -> Option<u32> {
-    match uvm_kind {
-        1 => Some(11),
-        2 => Some(12),
-        8 => Some(13),
-        _ => None,
-    }
 }
 
 /// Page faults on their way.

@@ -4,7 +4,8 @@ use super::{Writer, enums, schema};
 use crate::error::Result;
 use crate::export::database::Rows;
 use trace_format::tables::{OpenaccRow, OpenmpRow};
-use trace_format::vocabulary::openacc_kind::ENQUEUE_LAUNCH;
+use trace_format::vocabulary::openacc_kind::{self, ENQUEUE_LAUNCH};
+use trace_format::vocabulary::openmp_kind;
 
 pub(super) fn write(writer: &mut Writer) -> Result<()> {
     openacc(writer)?;
@@ -12,7 +13,14 @@ pub(super) fn write(writer: &mut Writer) -> Result<()> {
 }
 
 /// Kinds of regions about data: uploads, downloads, create, delete, alloc, free.
-const DATA: [u32; 6] = [5, 6, 13, 14, 15, 16];
+const DATA: [u32; 6] = [
+    openacc_kind::ENQUEUE_UPLOAD,
+    openacc_kind::ENQUEUE_DOWNLOAD,
+    openacc_kind::CREATE,
+    openacc_kind::DELETE,
+    openacc_kind::ALLOC,
+    openacc_kind::FREE,
+];
 
 /// `acc_device_t` of NVIDIA's devices, and of none.
 const NVIDIA: u32 = 4;
@@ -76,11 +84,11 @@ fn openmp(writer: &mut Writer) -> Result<()> {
     writer.each(|writer, process, region: OpenmpRow| {
         // nsys's number of the event, and of the wait if it is one.
         let (event, wait) = match region.kind {
-            1 => (28u32, None),
-            2 => (31, None),
-            3 => (27, None),
-            5 => (29, Some(BARRIER)),
-            6 => (29, Some(TASKWAIT)),
+            openmp_kind::PARALLEL => (28u32, None),
+            openmp_kind::TASK => (31, None),
+            openmp_kind::THREAD => (27, None),
+            openmp_kind::WAIT_BARRIER => (29, Some(BARRIER)),
+            openmp_kind::WAIT_TASKWAIT => (29, Some(TASKWAIT)),
             // Idle threads are no region of nsys's.
             _ => return Ok(()),
         };
@@ -93,8 +101,8 @@ fn openmp(writer: &mut Writer) -> Result<()> {
                 let [start, end, class, thread, name, event] = row;
                 waits.add([start, end, class, thread, name, event, kind.into()])
             }
-            (1, _) => parallel.add(row),
-            (2, _) => tasks.add(row),
+            (openmp_kind::PARALLEL, _) => parallel.add(row),
+            (openmp_kind::TASK, _) => tasks.add(row),
             _ => threads.add(row),
         }
     })

@@ -259,3 +259,19 @@ static ENUMS: &[(Table, &[Entry])] = &[
         (2, "HostTimestamp", "Host timestamp"),
     ]),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::label;
+    use trace_format::vocabulary::{memcpy_kind, memory_kind};
+
+    #[test]
+    fn labels_are_the_words_by_which_importers_and_reports_know_nsys() {
+        for &(kind, word) in memcpy_kind::NSYS.0 {
+            assert_eq!(label("ENUM_CUDA_MEMCPY_OPER", kind.into()), word);
+        }
+        for &(kind, word) in memory_kind::NVPROF.0 {
+            assert_eq!(label("ENUM_CUDA_MEM_KIND", super::super::memory_kind(kind).into()), word);
+        }
+    }
+}

@@ -4,7 +4,7 @@ use super::{Writer, schema};
 use crate::error::Result;
 use crate::export::database::Rows;
 use trace_format::tables::HostCallRow;
-use trace_format::vocabulary::host_call_domain;
+use trace_format::vocabulary::{host_call_domain, mpi_kind};
 
 /// Event class of calls of the operating system's runtime.
 const OS_RUNTIME_CLASS: u32 = 27;
@@ -28,9 +28,9 @@ pub(super) fn write(writer: &mut Writer) -> Result<()> {
             return of_system.add(row);
         }
         let rows = match call.kind {
-            Some(1) => &mut messages,
-            Some(2) => &mut collectives,
-            Some(3) => &mut requests,
+            Some(mpi_kind::MESSAGE) => &mut messages,
+            Some(mpi_kind::COLLECTIVE) => &mut collectives,
+            Some(mpi_kind::REQUEST) => &mut requests,
             _ => &mut others,
         };
         rows.add([start.into(), end.into(), thread.into(), name.into()])

@@ -14,7 +14,7 @@ const MACHINES: usize = 255;
 
 /// Ids given out so far.
 pub(super) struct Ids {
-    /// By process ordinal.
+    /// Ids of processes, by the ordinal of the process.
     processes: Vec<i64>,
     threads: HashMap<(u32, u32), i64>,
     used: HashSet<i64>,

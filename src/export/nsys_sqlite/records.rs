@@ -6,16 +6,14 @@ use crate::error::Result;
 use crate::export::database::Rows;
 use hashbrown::HashMap;
 use trace_format::tables::{self, ApiRow, EventRow, JitRow, MemoryRow, OverheadRow, SyncRow};
-use trace_format::vocabulary::api_domain;
+use trace_format::vocabulary::memory_operation::OF_POOL;
+use trace_format::vocabulary::{api_domain, overhead_kind};
 
 /// Event classes of tables that have such a column.
 const RUNTIME_CLASS: u32 = 0;
 const DRIVER_CLASS: u32 = 1;
 const JIT_CLASS: u32 = 102;
 const OVERHEAD_CLASS: u32 = 103;
-
-/// `overheadType` of compilations.
-const COMPILER: u32 = 2;
 
 pub(super) fn write(writer: &mut Writer) -> Result<()> {
     calls(writer)?;
@@ -106,15 +104,6 @@ fn events(writer: &mut Writer) -> Result<()> {
     })
 }
 
-/// nsys's number for a `CUpti_ActivityOverheadKind`: CUPTI counts in steps of 65536 after the first.
-fn overhead_type(kind: u32) -> u32 {
-    match (kind, kind >> 16) {
-        (1, _) => COMPILER,
-        (_, step @ 1..=8) if kind & 0xFFFF == 0 => step + 2,
-        _ => 1,
-    }
-}
-
 fn overheads(writer: &mut Writer) -> Result<()> {
     let mut rows = Rows::new(
         writer.database,
@@ -123,7 +112,7 @@ fn overheads(writer: &mut Writer) -> Result<()> {
     );
     writer.each(|writer, process, overhead: OverheadRow| {
         let (start, end) = writer.clock.span_of(overhead.start_ns, overhead.duration_ns);
-        let kind = overhead_type(overhead.kind);
+        let kind = overhead_kind::to_nsys(overhead.kind);
         let name = writer.strings.text(enums::label("ENUM_CUPTI_OVERHEAD_TYPE", kind.into()))?;
         rows.add([
             start.into(),
@@ -162,7 +151,7 @@ fn compilations(writer: &mut Writer) -> Result<()> {
             JIT_CLASS.into(),
             writer.ids.thread(process, 0).into(),
             correlation(jit.correlation).into(),
-            COMPILER.into(),
+            overhead_kind::to_nsys(overhead_kind::DRIVER_COMPILER).into(),
             jit.kind.into(),
             jit.operation.into(),
             jit.device.into(),
@@ -170,9 +159,6 @@ fn compilations(writer: &mut Writer) -> Result<()> {
         ])
     })
 }
-
-/// Operations of memory pools begin here in CUPTI's numbers, as the trace format has them.
-const POOL: u32 = 16;
 
 fn memory(writer: &mut Writer) -> Result<()> {
     let mut usage = Rows::new(
@@ -211,7 +197,7 @@ fn memory(writer: &mut Writer) -> Result<()> {
         let row = <MemoryRow as trace_format::schema::Row>::from_batch(batch, i);
         let start = writer.clock.at(row.start_ns).into();
         let pid = writer.ids.process(process).into();
-        if row.operation > POOL {
+        if row.operation > OF_POOL {
             // A pool of this process.
             let local = 1u32;
             return pools.add([
@@ -219,7 +205,7 @@ fn memory(writer: &mut Writer) -> Result<()> {
                 pid,
                 row.device.into(),
                 row.address.into(),
-                (row.operation - POOL).into(),
+                (row.operation - OF_POOL).into(),
                 local.into(),
                 correlation(row.correlation).into(),
                 row.bytes.into(),
@@ -250,6 +236,9 @@ mod tests {
 
     #[test]
     fn overhead_has_nsyss_numbers() {
-        assert_eq!([0, 1, 1 << 16, 6 << 16, 8 << 16, 9 << 16, 77].map(overhead_type), [1, 2, 3, 8, 10, 1, 1]);
+        assert_eq!(
+            [0, 1, 1 << 16, 6 << 16, 8 << 16, 9 << 16, 77].map(overhead_kind::to_nsys),
+            [1, 2, 3, 8, 10, 1, 1]
+        );
     }
 }

@@ -8,6 +8,7 @@ use hashbrown::HashMap;
 use std::collections::BTreeMap;
 use trace_format::schema::Row as _;
 use trace_format::tables::{self, EventRow, ExternalRow, JitRow, MemoryRow, OverheadRow, SampleRow, SyncRow};
+use trace_format::vocabulary::memory_operation::OF_POOL;
 
 pub(super) fn write(writer: &mut Writer) -> Result<()> {
     syncs(writer)?;
@@ -97,9 +98,6 @@ fn overheads(writer: &mut Writer) -> Result<()> {
     })
 }
 
-/// Operations of memory pools begin here in the trace format's numbers.
-const POOL: u32 = 16;
-
 /// A pool of this process.
 const LOCAL_POOL: u32 = 1;
 
@@ -139,9 +137,9 @@ fn memory(writer: &mut Writer) -> Result<()> {
     writer.each(|writer, row: MemoryRow| {
         let pid = writer.pid.into();
         let time = writer.at(row.start_ns).into();
-        if row.operation > POOL {
+        if row.operation > OF_POOL {
             return pools.add([
-                (row.operation - POOL).into(),
+                (row.operation - OF_POOL).into(),
                 LOCAL_POOL.into(),
                 correlation(row.correlation).into(),
                 pid,

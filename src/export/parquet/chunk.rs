@@ -21,7 +21,7 @@ const LONGEST_STATISTIC: usize = 256;
 pub struct Laid {
     /// Its pages.
     pub bytes: Vec<u8>,
-    /// For the footer.
+    /// What the footer says about the chunk.
     pub close: ColumnCloseResult,
 }
 

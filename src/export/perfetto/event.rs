@@ -12,7 +12,7 @@ use crate::lines::place::{Placed, Slot};
 use crate::trace::ordered::Piece;
 use std::sync::OnceLock;
 use trace_format::columns::{Batch, Values};
-use trace_format::schema::{AnyColumn as _, Unit};
+use trace_format::schema::AnyColumn as _;
 use trace_format::tables::column::{any, api, host_call};
 use trace_format::vocabulary::{api_domain, host_call_domain, range_style};
 
@@ -156,9 +156,7 @@ impl Events<'_> {
             wire::message(out, event::ANNOTATION, |out| {
                 wire::string(out, 10, spec.name);
                 match &column.values {
-                    Values::U32(v) if spec.unit == Unit::Name => {
-                        wire::string(out, 6, self.context.labels.text(v[i]))
-                    }
+                    Values::U32(v) if spec.unit.is_name() => wire::string(out, 6, self.context.labels.text(v[i])),
                     Values::U32(v) => wire::unsigned(out, 3, v[i].into()),
                     Values::U64(v) => wire::unsigned(out, 3, v[i]),
                     Values::I64(v) => wire::signed(out, 4, v[i]),

@@ -17,7 +17,7 @@ use trace_format::tables;
 pub struct Item {
     /// When.
     pub at_ns: i64,
-    /// What.
+    /// What the item is.
     pub what: What,
 }
 
@@ -32,7 +32,7 @@ pub enum What {
     Moment(u32, u64),
     /// A counter has this value from now on.
     Count(u32, i64),
-    /// The same, not a whole number.
+    /// A counter has this value from now on, which need not be whole.
     Measure(u32, f64),
 }
 
@@ -55,7 +55,7 @@ pub struct Items {
     counts: HashMap<u32, i64>,
     allocated: Allocated,
     with_counters: bool,
-    /// Those of the chunk at hand.
+    /// The items of the chunk that is being written.
     pub list: Vec<Item>,
 }
 

@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 use trace_format::columns::{Batch, BytesColumn, Column, Values};
-use trace_format::schema::{ColumnType, Role, TableSpec, Unit};
+use trace_format::schema::{ColumnType, Role, TableSpec};
 use trace_format::tables;
 
 /// Rows kept open per table and process.
@@ -50,8 +50,8 @@ struct Open {
 impl Open {
     fn new(table: &'static TableSpec, header: &Header) -> Open {
         let source = |column: &trace_format::schema::ColumnSpec| match column.unit {
-            Unit::Shape => From::Shape,
-            Unit::Name => header.at(name_column(column.name)).map_or(From::Nowhere, From::Name),
+            unit if unit.is_shape() => From::Shape,
+            unit if unit.is_name() => header.at(name_column(column.name)).map_or(From::Nowhere, From::Name),
             _ => header.at(column.name).map_or(From::Nowhere, From::Field),
         };
         let sources = table.columns.iter().map(source).collect();

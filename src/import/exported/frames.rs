@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use std::fs::File;
 use std::path::Path;
 use trace_format::columns::{Batch, Column as Values_, Values};
-use trace_format::schema::{ColumnSpec, ColumnType, Role, TableSpec, Unit};
+use trace_format::schema::{ColumnSpec, ColumnType, Role, TableSpec};
 
 /// Rows of a batch, as in a frame of the native format.
 const BATCH_ROWS: usize = 65_536;
@@ -53,8 +53,8 @@ impl Wanted {
         let mut columns = vec!["process"];
         for spec in self.table.columns.iter().filter(|spec| self.takes(spec)) {
             match spec.unit {
-                Unit::Shape => columns.extend(self.shape()),
-                Unit::Name => columns.push(name_column(spec.name)),
+                unit if unit.is_shape() => columns.extend(self.shape()),
+                unit if unit.is_name() => columns.push(name_column(spec.name)),
                 _ => columns.push(spec.name),
             }
         }
@@ -170,8 +170,8 @@ fn to_batch(wanted: Wanted, frame: &DataFrame, sink: &mut Sink) -> PolarsResult<
     for spec in table.columns {
         let column = match spec.unit {
             _ if !wanted.takes(spec) => Values_::nulls(spec.ty, rows),
-            Unit::Shape => ids(shapes(frame, sink), false),
-            Unit::Name => ids(names(frame, name_column(spec.name), sink), spec.nullable),
+            unit if unit.is_shape() => ids(shapes(frame, sink), false),
+            unit if unit.is_name() => ids(names(frame, name_column(spec.name), sink), spec.nullable),
             _ => {
                 let ty = match spec.ty {
                     ColumnType::U32 => DataType::UInt32,

@@ -20,7 +20,7 @@ pub enum Stamp {
 pub enum Thread {
     /// The log does not say.
     Unknown,
-    /// By the system's number.
+    /// The thread is named by the number that the system gives it.
     Number(u32),
     /// By a name, or a number of another kind (Python's `get_ident`).
     Named(Vec<u8>),

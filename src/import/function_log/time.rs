@@ -1,6 +1,7 @@
 //! Dates and times as loggers write them: `2022-01-01T00:00:00.5+01:00`, `2022-01-01 00:00:00,500`.
 
 use crate::error::{Error, Result};
+use crate::os::local_time::unix_seconds;
 
 /// The zone of a time that names none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,7 +74,7 @@ pub fn parse(text: &str, zone: Zone) -> Option<i64> {
     let unix_s = match (ahead_s, zone) {
         (Some(ahead), _) | (None, Zone::Ahead(ahead)) => utc_s - ahead,
         (None, Zone::Utc) => utc_s,
-        (None, Zone::Local) => local([year, month, day, hour, minute, second])?,
+        (None, Zone::Local) => unix_seconds([year, month, day, hour, minute, second])?,
     };
     unix_s.checked_mul(1_000_000_000)?.checked_add(fraction_ns)
 }
@@ -103,29 +104,6 @@ pub fn text(unix_ns: i64) -> String {
     let year = era * 400 + year_of_era + carry;
     let (hour, minute, second) = (of_day / 3_600, of_day / 60 % 60, of_day % 60);
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
-}
-
-/// Unix seconds of a time in this machine's zone.
-fn local([year, month, day, hour, minute, second]: [i64; 6]) -> Option<i64> {
-    let small = |value: i64| i32::try_from(value).ok();
-    let mut parts = libc::tm {
-        tm_sec: small(second)?,
-        tm_min: small(minute)?,
-        tm_hour: small(hour)?,
-        tm_mday: small(day)?,
-        tm_mon: small(month - 1)?,
-        tm_year: small(year - 1900)?,
-        tm_wday: 0,
-        tm_yday: 0,
-        // Whether it is summer time is to be found out.
-        tm_isdst: -1,
-        tm_gmtoff: 0,
-        tm_zone: std::ptr::null(),
-    };
-    // SAFETY: the structure is ours and complete.
-    #[allow(unsafe_code, reason = "std knows no time zones")]
-    let unix_s = unsafe { libc::mktime(&raw mut parts) };
-    (unix_s != -1).then_some(unix_s)
 }
 
 #[cfg(test)]

@@ -1,22 +1,19 @@
 //! What Kineto's names of copies, synchronisations and overheads mean in CUPTI's numbers.
 
+use trace_format::vocabulary::memcpy_kind::{self, DTOD, DTOH, HTOD, HTOH, PTOP};
+use trace_format::vocabulary::{memory_kind, overhead_kind, sync_kind};
+
 /// Copy kind, source and destination memory of a copy called e.g. `Memcpy HtoD (Pageable -> Device)`; 0 is unknown.
 pub fn copy(name: &[u8]) -> (u32, u32, u32) {
     let Some(rest) = name.strip_prefix(b"Memcpy ") else { return (0, 0, 0) };
     let (kind, rest) = rest.split_at(rest.iter().position(|&b| b == b' ').unwrap_or(rest.len()));
     let kind = match kind {
         // Intel's names: M is memory of the host, D of the device, S shared by both.
-        b"HtoD" | b"M2D" | b"H2D" => 1,
-        b"DtoH" | b"D2M" | b"D2H" => 2,
-        b"HtoA" => 3,
-        b"AtoH" => 4,
-        b"AtoA" => 5,
-        b"AtoD" => 6,
-        b"DtoA" => 7,
-        b"DtoD" | b"D2D" => 8,
-        b"HtoH" | b"M2M" | b"H2H" => 9,
-        b"PtoP" => 10,
-        _ => 0,
+        b"M2D" | b"H2D" => HTOD,
+        b"D2M" | b"D2H" => DTOH,
+        b"D2D" => DTOD,
+        b"M2M" | b"H2H" => HTOH,
+        _ => memcpy_kind::VOCABULARY.code(kind).unwrap_or(memcpy_kind::UNKNOWN),
     };
     let inner = rest.strip_prefix(b" (").and_then(|r| r.strip_suffix(b")")).unwrap_or_default();
     match inner.windows(4).position(|w| w == b" -> ") {
@@ -38,18 +35,18 @@ pub fn any_copy(name: &[u8]) -> Option<(u32, u32, u32)> {
     }
     let plain: Vec<u8> = lower.into_iter().filter(u8::is_ascii_alphanumeric).collect();
     let kinds: [(&[u8], u32); 12] = [
-        (b"hosttodevice", 1),
-        (b"devicetohost", 2),
-        (b"devicetodevice", 8),
-        (b"hosttohost", 9),
-        (b"htod", 1),
-        (b"dtoh", 2),
-        (b"dtod", 8),
-        (b"ptop", 10),
-        (b"h2d", 1),
-        (b"d2h", 2),
-        (b"d2d", 8),
-        (b"p2p", 10),
+        (b"hosttodevice", HTOD),
+        (b"devicetohost", DTOH),
+        (b"devicetodevice", DTOD),
+        (b"hosttohost", HTOH),
+        (b"htod", HTOD),
+        (b"dtoh", DTOH),
+        (b"dtod", DTOD),
+        (b"ptop", PTOP),
+        (b"h2d", HTOD),
+        (b"d2h", DTOH),
+        (b"d2d", DTOD),
+        (b"p2p", PTOP),
     ];
     let found = kinds.iter().find(|(word, _)| plain.windows(word.len()).any(|part| part == *word));
     Some((found.map_or(0, |&(_, kind)| kind), 0, 0))
@@ -78,44 +75,20 @@ pub fn fill(name: &[u8]) -> u32 {
 /// `CUpti_ActivityMemoryKind`. ROCm says `Host` and does not tell pageable from pinned, so that is unknown.
 fn memory(name: &[u8]) -> u32 {
     match name {
-        b"Pageable" => 1,
-        b"Pinned" => 2,
-        b"Device" => 3,
-        b"Array" => 4,
-        b"Managed" => 5,
-        b"Device Static" => 6,
-        b"Managed Static" => 7,
         // Intel's unified shared memory.
-        b"Shared" => 5,
-        _ => 0,
+        b"Shared" => memory_kind::MANAGED,
+        _ => memory_kind::NVPROF.code(name).unwrap_or(memory_kind::UNKNOWN),
     }
 }
 
 /// `CUpti_ActivitySynchronizationType`; 0 is unknown.
 pub fn sync(name: &[u8]) -> u32 {
-    match name {
-        b"Event Sync" => 1,
-        b"Stream Wait Event" => 2,
-        b"Stream Sync" => 3,
-        b"Context Sync" => 4,
-        _ => 0,
-    }
+    sync_kind::KINETO.code(name).unwrap_or(sync_kind::UNKNOWN)
 }
 
 /// `CUpti_ActivityOverheadKind`; 0 is unknown.
 pub fn overhead(name: &[u8]) -> u32 {
-    match name {
-        b"Driver Compiler" => 1,
-        b"Buffer Flush" => 1 << 16,
-        b"Instrumentation" => 2 << 16,
-        b"Resource" => 3 << 16,
-        b"Runtime Triggered Module Loading" => 4 << 16,
-        b"Lazy Function Loading" => 5 << 16,
-        b"Command Buffer Full" => 6 << 16,
-        b"Activity Buffer Request" => 7 << 16,
-        b"UVM Activity Init" => 8 << 16,
-        _ => 0,
-    }
+    overhead_kind::KINETO.code(name).unwrap_or(overhead_kind::UNKNOWN)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use super::rows::{Times, lane_stream};
 use crate::trace::sink::{ProcessIx, valid_duration};
 use trace_format::schema::TableSpec;
 use trace_format::tables::{DetailsRow, ForeignRow};
+use trace_format::vocabulary::foreign_form;
 
 /// Which row arguments belong to.
 pub struct RowKey {
@@ -39,17 +40,18 @@ impl RowKey {
 
 /// What an entry of table `foreign` looks like, as its column `form` has it.
 #[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
 pub enum Form {
     /// It has a length.
-    Slice = 0,
+    Slice = foreign_form::SLICE,
     /// It is a moment.
-    Mark = 1,
+    Mark = foreign_form::MARK,
     /// An arrow begins.
-    ArrowBegins = 2,
+    ArrowBegins = foreign_form::ARROW_BEGINS,
     /// An arrow passes.
-    ArrowPasses = 3,
+    ArrowPasses = foreign_form::ARROW_PASSES,
     /// An arrow ends.
-    ArrowEnds = 4,
+    ArrowEnds = foreign_form::ARROW_ENDS,
 }
 
 impl Form {

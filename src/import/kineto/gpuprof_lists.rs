@@ -6,7 +6,7 @@ use super::gpuprof_fields::{self, Extra};
 use super::json_tokens::{Tape, Value};
 use super::number::{id, integer};
 use trace_format::columns::{Batch, Values};
-use trace_format::schema::{ColumnSpec, Role, Row, TableSpec, Unit};
+use trace_format::schema::{ColumnSpec, Role, Row, TableSpec};
 use trace_format::tables::{self, ShapeRow};
 
 /// Rows collected before they become a batch of the process.
@@ -70,7 +70,7 @@ impl Converter<'_, '_> {
         let column = &mut batch.columns[i];
         let is_null = matches!(value, Value::Missing | Value::Bare(b"null"));
         match &mut column.values {
-            Values::U32(values) if spec.unit == Unit::Name => {
+            Values::U32(values) if spec.unit.is_name() => {
                 values.push(gpuprof_fields::bytes(tape, value).map_or(0, |name| self.sink.name(&name)));
             }
             Values::U32(values) => values.push(id(value).unwrap_or(0)),

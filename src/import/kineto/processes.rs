@@ -18,7 +18,7 @@ pub struct Pids {
 }
 
 struct Pid {
-    /// As written, without quotes.
+    /// The text as it is written in the file, without quotes.
     text: Vec<u8>,
     calls: u64,
     operators: u64,

@@ -15,7 +15,7 @@ use trace_format::vocabulary::range_style::PYTHON;
 
 /// When a record began and how long it took.
 pub struct Times {
-    /// As recorded.
+    /// The start as it was recorded.
     pub start_ns: i64,
     /// `None` if the two times cannot both be right.
     pub duration_ns: Option<i64>,

@@ -24,7 +24,7 @@ enum Key {
     Wide(i64),
     /// A word.
     Word(Box<[u8]>),
-    /// Nothing.
+    /// There is no thread id.
     Missing,
 }
 

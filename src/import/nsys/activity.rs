@@ -4,6 +4,7 @@ use super::Reader;
 use crate::import::rows::{ABSENT, Col, Fields, Scan};
 use crate::trace::sink::{ProcessIx, valid_duration};
 use trace_format::tables::{self, GraphRow, KernelRow, MemcpyRow, MemsetRow, ShapeRow, UvmRow};
+use trace_format::vocabulary::memcpy_kind::migration;
 
 /// What every row about GPU work has.
 pub(super) struct GpuColumns {
@@ -262,16 +263,6 @@ pub(super) fn copies(r: &mut Reader) {
         true
     });
     r.close(tally);
-}
-
-/// `uvm.kind` for a `copyKind` of unified memory.
-fn migration(copy_kind: u32) -> Option<u32> {
-    match copy_kind {
-        11 => Some(1),
-        12 => Some(2),
-        13 => Some(8),
-        _ => None,
-    }
 }
 
 /// Reads fills.

@@ -5,6 +5,7 @@ use super::{pid, process_part};
 use crate::trace::sink::ProcessIx;
 use hashbrown::HashMap;
 use trace_format::tables::{CpuSampleRow, FrameRow, StackRow};
+use trace_format::vocabulary::frame_kind::NATIVE;
 
 /// The samples.
 const SAMPLES: &str = "COMPOSITE_EVENTS";
@@ -12,7 +13,6 @@ const SAMPLES: &str = "COMPOSITE_EVENTS";
 const CHAINS: &str = "SAMPLING_CALLCHAINS";
 
 /// `frame.kind` of functions that are not Python's: nsys keeps Python's stacks elsewhere.
-const NATIVE: u32 = 1;
 /// `ENUM_SAMPLING_THREAD_STATE`.
 const RUNNING: u32 = 1;
 /// `cpu_sample.flags`.

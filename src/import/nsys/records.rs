@@ -4,6 +4,7 @@ use super::Reader;
 use super::activity::{GpuColumns, correlation, duration, memory_kind};
 use hashbrown::HashMap;
 use trace_format::tables::{EventRow, JitRow, MemoryRow, OverheadRow, SyncRow, UvmRow};
+use trace_format::vocabulary::{memory_operation, overhead_kind, uvm_kind};
 
 /// The id, unless it is CUPTI's "does not apply".
 fn applicable(id: Option<u32>) -> Option<u32> {
@@ -45,7 +46,7 @@ pub(super) fn overheads(r: &mut Reader) {
         let tally = scan.run(|row| {
             let Some(start_ns) = row.int(start) else { return false };
             let kind = match row.id(kind) {
-                Some(kind) => overhead_kind(kind),
+                Some(kind) => overhead_kind::of_nsys(kind),
                 None => *by_name.entry(row.int(name)).or_insert_with_key(|id| {
                     id.and_then(|id| r.strings.bytes(id)).and_then(|name| overhead_kind_by_name(&name))
                 }),
@@ -71,23 +72,13 @@ pub(super) fn overheads(r: &mut Reader) {
     }
 }
 
-/// `CUpti_ActivityOverheadKind` for nsys's number; 0 is nsys itself.
-fn overhead_kind(nsys: u32) -> Option<u32> {
-    match nsys {
-        0 => None,
-        2 => Some(1),
-        3..=10 => Some((nsys - 2) << 16),
-        _ => Some(0),
-    }
-}
-
-/// The same for the name of the row: exports before 2026 have no numbers.
+/// `CUpti_ActivityOverheadKind` for the name of a row: exports before 2026 have no numbers.
 fn overhead_kind_by_name(name: &[u8]) -> Option<u32> {
     match name {
-        b"CUPTI: Buffer flush" => Some(1 << 16),
-        b"CUPTI: Instrumentation" => Some(2 << 16),
-        b"CUPTI: Resource Management" => Some(3 << 16),
-        _ => name.starts_with(b"CUPTI").then_some(0),
+        b"CUPTI: Buffer flush" => Some(overhead_kind::BUFFER_FLUSH),
+        b"CUPTI: Instrumentation" => Some(overhead_kind::INSTRUMENTATION),
+        b"CUPTI: Resource Management" => Some(overhead_kind::RESOURCE),
+        _ => name.starts_with(b"CUPTI").then_some(overhead_kind::UNKNOWN),
     }
 }
 
@@ -130,7 +121,7 @@ pub(super) fn pools(r: &mut Reader) {
         let process = r.process(row.int(gpu.process));
         let operation = MemoryRow {
             start_ns,
-            operation: row.id_or_0(operation).wrapping_add(16),
+            operation: row.id_or_0(operation).wrapping_add(memory_operation::OF_POOL),
             address: row.int(address).unwrap_or(0) as u64,
             bytes: row.int(bytes).unwrap_or(0),
             device: row.id_or_0(gpu.device),
@@ -177,7 +168,10 @@ pub(super) fn page_faults(r: &mut Reader) {
             let process = r.process(row.int(process));
             let address = row.int(address).unwrap_or(0) as u64;
             let pc = row.int(pc).map(|pc| pc as u64);
-            r.sink.push(process, UvmRow { start_ns, kind: 3, value: 1, address, pc, ..Default::default() });
+            r.sink.push(
+                process,
+                UvmRow { start_ns, kind: uvm_kind::CPU_PAGE_FAULTS, value: 1, address, pc, ..Default::default() },
+            );
             true
         });
         r.close(tally);
@@ -192,7 +186,7 @@ pub(super) fn page_faults(r: &mut Reader) {
             let fault = UvmRow {
                 start_ns,
                 duration_ns: duration(start_ns, row.int(gpu.end)),
-                kind: 4,
+                kind: uvm_kind::GPU_PAGE_FAULTS,
                 value: row.int(faults).unwrap_or(0),
                 address: row.int(address).unwrap_or(0) as u64,
                 src_device: row.id(gpu.device),

@@ -11,7 +11,7 @@ use trace_format::tables::{ContextRow, DeviceRow, StreamRow, ThreadRow};
 
 /// What is known before any row is read.
 pub(super) struct Session {
-    /// For `info`.
+    /// Where the trace comes from, as `info` shows it.
     pub(super) origin: String,
     /// What turns the file's times into Unix nanoseconds.
     pub(super) unix_offset_ns: Option<i64>,

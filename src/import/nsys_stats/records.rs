@@ -4,6 +4,7 @@ use super::Row;
 use crate::trace::sink::{Need, ProcessInfo, ProcessIx, Sink, valid_duration};
 use std::collections::{HashMap, HashSet};
 use trace_format::tables::{self, *};
+use trace_format::vocabulary::{memcpy_kind, memory_kind};
 
 /// Makes records of rows and pushes them.
 pub struct Records<'n> {
@@ -274,31 +275,11 @@ fn sides(text: Option<&[u8]>) -> [Option<i64>; 3] {
 
 /// CUPTI's number of a kind of copy, by its older or its newer name.
 fn copy(name: &[u8]) -> u32 {
-    match name {
-        b"HtoD" | b"Host-to-Device" => 1,
-        b"DtoH" | b"Device-to-Host" => 2,
-        b"HtoA" | b"Host-to-Array" => 3,
-        b"AtoH" | b"Array-to-Host" => 4,
-        b"AtoA" | b"Array-to-Array" => 5,
-        b"AtoD" | b"Array-to-Device" => 6,
-        b"DtoA" | b"Device-to-Array" => 7,
-        b"DtoD" | b"Device-to-Device" => 8,
-        b"HtoH" | b"Host-to-Host" => 9,
-        b"PtoP" | b"Peer-to-Peer" => 10,
-        _ => 0,
-    }
+    let known = memcpy_kind::VOCABULARY.code(name).or_else(|| memcpy_kind::NSYS.code(name));
+    known.unwrap_or(memcpy_kind::UNKNOWN)
 }
 
 /// `CUpti_ActivityMemoryKind`.
 fn memory(name: Option<&[u8]>) -> u32 {
-    match name.unwrap_or_default() {
-        b"Pageable" => 1,
-        b"Pinned" => 2,
-        b"Device" => 3,
-        b"Array" => 4,
-        b"Managed" => 5,
-        b"Device Static" => 6,
-        b"Managed Static" => 7,
-        _ => 0,
-    }
+    memory_kind::NVPROF.code(name.unwrap_or_default()).unwrap_or(memory_kind::UNKNOWN)
 }

@@ -5,6 +5,7 @@ use super::target::{Object, THREAD};
 use super::{Reader, applicable, duration};
 use crate::cupti::environment;
 use trace_format::tables::{EventRow, ExternalRow, JitRow, MemoryRow, OverheadRow, SampleRow, SyncRow, UvmRow};
+use trace_format::vocabulary::memory_operation;
 use trace_format::vocabulary::uvm_kind::CPU_PAGE_FAULTS;
 
 /// Reads synchronisations.
@@ -150,7 +151,7 @@ fn pools(r: &mut Reader) {
         let process = r.process(row.id(process));
         let operation = MemoryRow {
             start_ns,
-            operation: row.id_or_0(operation).wrapping_add(16),
+            operation: row.id_or_0(operation).wrapping_add(memory_operation::OF_POOL),
             address: row.int(address).unwrap_or(0) as u64,
             bytes: row.int(bytes).unwrap_or(0),
             device: row.id_or_0(gpu.device),

@@ -5,7 +5,11 @@ use crate::import::units;
 use crate::trace::sink::{Need, ProcessInfo, ProcessIx, Sink, valid_duration};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use trace_format::tables::{self, *};
-use trace_format::vocabulary::uvm_kind::{THRASHING, THROTTLING};
+use trace_format::vocabulary::uvm_kind::{
+    BYTES_DTOD, BYTES_DTOH, BYTES_HTOD, CPU_PAGE_FAULTS, GPU_PAGE_FAULTS, REMOTE_MAP, THRASHING, THROTTLING,
+    UNKNOWN,
+};
+use trace_format::vocabulary::{memcpy_kind, memory_kind};
 
 /// Makes records of rows and pushes them.
 pub struct Traces<'n> {
@@ -153,16 +157,14 @@ impl<'n> Traces<'n> {
             return;
         }
         let number = |column| row.integer(column).and_then(|n| u32::try_from(n).ok());
-        let kinds: [&[u8]; 10] =
-            [b"HtoD", b"DtoH", b"HtoA", b"AtoH", b"AtoA", b"AtoD", b"DtoA", b"DtoD", b"HtoH", b"PtoP"];
-        let kind = kinds.iter().position(|known| kind.strip_suffix(b"]") == Some(known));
+        let kind = kind.strip_suffix(b"]").and_then(|kind| memcpy_kind::VOCABULARY.code(kind));
         let Times { start_ns, duration_ns } = times;
         sink.push(
             process,
             MemcpyRow {
                 start_ns,
                 duration_ns,
-                kind: kind.map_or(0, |at| at as u32 + 1),
+                kind: kind.unwrap_or(memcpy_kind::UNKNOWN),
                 src_kind: memory(row.value("SrcMemType")),
                 dst_kind: memory(row.value("DstMemType")),
                 bytes: row.bytes("Size").unwrap_or(0),
@@ -210,35 +212,37 @@ impl<'n> Traces<'n> {
             return;
         }
         let kind = match what {
-            b"Memcpy HtoD]" => 1,
-            b"Memcpy DtoH]" => 2,
-            b"CPU page faults]" => 3,
-            b"GPU page faults]" => 4,
+            b"Memcpy HtoD]" => BYTES_HTOD,
+            b"Memcpy DtoH]" => BYTES_DTOH,
+            b"CPU page faults]" => CPU_PAGE_FAULTS,
+            b"GPU page faults]" => GPU_PAGE_FAULTS,
             b"page thrash]" => THRASHING,
             b"page throttle]" | b"throttle]" => THROTTLING,
-            b"remote map]" => 7,
-            b"Memcpy DtoD]" => 8,
-            _ => 0,
+            b"remote map]" => REMOTE_MAP,
+            b"Memcpy DtoD]" => BYTES_DTOD,
+            _ => UNKNOWN,
         };
         let cell = row.value("Unified Memory").unwrap_or_default();
         let pc = cell.strip_prefix(b"PC ").and_then(hexadecimal);
         let value = match kind {
             // One fault each; GPU faults come in groups whose size is printed, under a column of bytes in CSV.
-            3 => Some(1),
-            4 => units::count(cell).and_then(|n| i64::try_from(n).ok()).or(row.bytes("Unified Memory")),
+            CPU_PAGE_FAULTS => Some(1),
+            GPU_PAGE_FAULTS => {
+                units::count(cell).and_then(|n| i64::try_from(n).ok()).or(row.bytes("Unified Memory"))
+            }
             _ => row.bytes("Unified Memory"),
         };
         let Times { start_ns, duration_ns } = times;
         let cpu = places.contains(&None);
         let first = places.first().copied().flatten();
         let (src_device, dst_device) = match kind {
-            1 => (None, first),
+            BYTES_HTOD => (None, first),
             // A mask of the devices that take part; whether the CPU does is a flag.
             THRASHING => {
                 let bits = places.iter().flatten().filter_map(|&device| 1u32.checked_shl(device));
                 (Some(bits.fold(0, |mask, bit| mask | bit)), None)
             }
-            7 | 8 => (first, places.get(1).copied().flatten()),
+            REMOTE_MAP | BYTES_DTOD => (first, places.get(1).copied().flatten()),
             _ => (first, None),
         };
         sink.push(
@@ -320,16 +324,7 @@ fn sides(row: &Row, columns: [&str; 3], together: &str) -> [Option<i64>; 3] {
 
 /// `CUpti_ActivityMemoryKind`.
 fn memory(name: Option<&[u8]>) -> u32 {
-    match name.unwrap_or_default() {
-        b"Pageable" => 1,
-        b"Pinned" => 2,
-        b"Device" => 3,
-        b"Array" => 4,
-        b"Managed" => 5,
-        b"Device Static" => 6,
-        b"Managed Static" => 7,
-        _ => 0,
-    }
+    memory_kind::NVPROF.code(name.unwrap_or_default()).unwrap_or(memory_kind::UNKNOWN)
 }
 
 fn hexadecimal(text: &[u8]) -> Option<u64> {

@@ -1,6 +1,7 @@
 //! The clock of the launcher's trace: Unix nanoseconds as of the launcher's start, counted on by CLOCK_MONOTONIC. It
 //! does not jump when the system's clock is set, just as the GPU's clock does not.
 
+use crate::os::clock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use trace_format::tables::ClockRow;
 
@@ -64,25 +65,8 @@ fn tightest() -> (Instant, i64) {
 
 /// CLOCK_MONOTONIC at `moment`.
 fn monotonic_ns(moment: Instant) -> i64 {
-    let now = read_ns(libc::CLOCK_MONOTONIC);
+    let now = clock::monotonic_ns();
     now.saturating_sub(i64::try_from(moment.elapsed().as_nanos()).unwrap_or(i64::MAX))
-}
-
-/// Time that this thread has spent on CPUs: what a piece of work costs, however busy the machine is.
-pub fn thread_cpu() -> Duration {
-    Duration::from_nanos(u64::try_from(read_ns(libc::CLOCK_THREAD_CPUTIME_ID)).unwrap_or(0))
-}
-
-/// A clock that always exists.
-fn read_ns(clock: libc::clockid_t) -> i64 {
-    let mut time = std::mem::MaybeUninit::<libc::timespec>::zeroed();
-    // SAFETY: the structure is ours.
-    #[allow(unsafe_code, reason = "std does not show the numbers of these clocks")]
-    let time = unsafe {
-        libc::clock_gettime(clock, time.as_mut_ptr());
-        time.assume_init()
-    };
-    time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec)
 }
 
 #[cfg(test)]

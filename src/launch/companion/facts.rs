@@ -17,7 +17,7 @@ pub struct Facts<'a> {
 }
 
 impl Facts<'_> {
-    /// As it goes into the file.
+    /// The facts in the form in which they are written to the file.
     pub fn to_json(&self) -> Value {
         let mut map = Map::new();
         map.insert(ROLE.to_owned(), json!(ROLE_LAUNCHER));

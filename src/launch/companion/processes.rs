@@ -6,7 +6,7 @@
 //! time at which it started, so that a number which is used again is another process. What is missed: a daemon that
 //! was orphaned between two looks and was started with an environment of its own.
 
-use super::clock::thread_cpu;
+use crate::os::clock::thread_cpu;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::os::unix::fs::DirEntryExt as _;

@@ -3,12 +3,11 @@
 use super::clock::Clock;
 use super::unusable;
 use crate::error::Result;
+use crate::os::disk;
 use serde_json::Value;
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::ffi::CString;
 use std::fs::{File, OpenOptions};
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
@@ -293,15 +292,5 @@ impl State {
 
 /// How much of the disk with `path` is free for us, in percent.
 fn free_percent(path: &Path) -> Option<u64> {
-    let path = CString::new(path.as_os_str().as_bytes()).ok()?;
-    let mut about = std::mem::MaybeUninit::<libc::statvfs>::zeroed();
-    // SAFETY: a C string and a structure of ours.
-    #[allow(unsafe_code, reason = "a system call that std does not offer")]
-    let about = unsafe {
-        if libc::statvfs(path.as_ptr(), about.as_mut_ptr()) != 0 {
-            return None;
-        }
-        about.assume_init()
-    };
-    (about.f_blocks > 0).then(|| about.f_bavail.saturating_mul(100) / about.f_blocks)
+    disk::room(path).ok()?.free_percent()
 }

@@ -5,6 +5,7 @@ use super::procfs::{self, CpuTicks};
 use crate::launch::companion::processes::Stat;
 use crate::launch::companion::{Member, Processes, Recorder, Sampler};
 use crate::metrics::name;
+use crate::os::{clock, limits};
 use std::collections::HashMap;
 use std::time::Duration;
 use trace_format::tables::SampleRow;
@@ -125,7 +126,7 @@ impl Host {
             // Its memory is gone, and there is no thread any more.
             return;
         }
-        let rss = stat.rss_pages.saturating_mul(page_bytes());
+        let rss = stat.rss_pages.saturating_mul(limits::page_bytes());
         self.put(into, name::process_rss_bytes, Some(pid), now_ns, rss as f64);
         self.put(into, name::process_threads, Some(pid), now_ns, stat.threads as f64);
         if let (Some((since_ns, before)), Some((now_ns, bytes))) = (before.and_then(|before| before.io), io) {
@@ -201,35 +202,12 @@ impl CpuClock {
     }
 }
 
-#[allow(unsafe_code, reason = "a system call that std does not offer")]
 fn clock_ns(pid: u32) -> Option<u64> {
-    // As clock_getcpuclockid(3) makes it: the number inverted, and 2 for the scheduler's clock of a whole process.
-    let clock = (!libc::clockid_t::try_from(pid).ok()? << 3) | 2;
-    let mut time = std::mem::MaybeUninit::<libc::timespec>::zeroed();
-    // SAFETY: the structure is ours; a clock that does not exist is an answer.
-    let time = unsafe {
-        if libc::clock_gettime(clock, time.as_mut_ptr()) != 0 {
-            return None;
-        }
-        time.assume_init()
-    };
-    let seconds = u64::try_from(time.tv_sec).ok()?;
-    seconds.checked_mul(1_000_000_000)?.checked_add(u64::try_from(time.tv_nsec).ok()?)
+    u64::try_from(clock::process_cpu(pid)?.as_nanos()).ok()
 }
 
 fn ticks_ns(stat: &Stat) -> u64 {
-    let per_second = configuration(libc::_SC_CLK_TCK).unwrap_or(100).max(1);
-    stat.cpu_ticks.saturating_mul(1_000_000_000 / per_second)
-}
-
-fn page_bytes() -> u64 {
-    configuration(libc::_SC_PAGESIZE).unwrap_or(4096)
-}
-
-#[allow(unsafe_code, reason = "std does not offer it")]
-fn configuration(key: libc::c_int) -> Option<u64> {
-    // SAFETY: a plain number; an unknown one is an answer.
-    u64::try_from(unsafe { libc::sysconf(key) }).ok().filter(|value| *value > 0)
+    stat.cpu_ticks.saturating_mul(1_000_000_000 / limits::ticks_per_second())
 }
 
 #[cfg(test)]

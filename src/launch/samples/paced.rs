@@ -1,6 +1,6 @@
 //! Reading what is expensive less often.
 
-use crate::launch::companion::clock::thread_cpu;
+use crate::os::clock::thread_cpu;
 use std::time::{Duration, Instant};
 
 /// A reading waits this many times as long as the last one took: half a percent of a CPU at most.

@@ -47,7 +47,7 @@ struct Target {
     python: PythonProcess,
     counted: bool,
     native: Option<NativeProcess>,
-    /// Not to be looked at before.
+    /// The process is not looked at again before this moment.
     refused_until: Option<Instant>,
     /// Nobody may stop its threads.
     unstoppable: bool,

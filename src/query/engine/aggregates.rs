@@ -19,7 +19,7 @@ pub struct Aggregate {
 pub enum Of {
     /// How many there are.
     Count,
-    /// For how many a condition holds.
+    /// Counts the rows for which a condition holds.
     CountIf,
     /// The sum.
     Sum,

@@ -61,13 +61,13 @@ impl Kind {
 /// The values of a column, shared by its copies; what stands where a row is NULL means nothing.
 #[derive(Clone, Debug)]
 pub enum Values {
-    /// Of [`Kind::Bool`].
+    /// Values of [`Kind::Bool`].
     Bool(Arc<Vec<bool>>),
     /// Of integers of every kind, and of [`Kind::Null`].
     Int(Arc<Vec<i64>>),
     /// Of [`Kind::Id64`], where one is beyond the signed range.
     Wide(Arc<Vec<u64>>),
-    /// Of [`Kind::Float`].
+    /// Values of [`Kind::Float`].
     Float(Arc<Vec<f64>>),
     /// Codes of words.
     Text(Arc<Vec<u32>>, Arc<Words>),

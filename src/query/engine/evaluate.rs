@@ -51,7 +51,7 @@ pub struct Scope<'q> {
 }
 
 impl<'q> Scope<'q> {
-    /// For single rows of `relation`.
+    /// Makes a place for expressions over single rows of `relation`.
     pub fn new(
         engine: &'q Engine<'q>,
         tables: &'q Tables,

@@ -19,7 +19,7 @@ pub struct Function {
     pub call: fn(&[Column], usize) -> Result<Column>,
 }
 
-/// As many arguments as somebody likes.
+/// A function with this limit takes any number of arguments.
 const ANY: usize = usize::MAX;
 
 /// Every function.

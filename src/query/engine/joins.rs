@@ -21,11 +21,11 @@ const MOST_ROWS: usize = 1 << 29;
 pub enum How {
     /// Left out.
     Inner,
-    /// Those of the left side stand beside NULLs.
+    /// Rows of the left side without a partner stand beside NULLs.
     Left,
-    /// Those of the right side do.
+    /// Rows of the right side without a partner stand beside NULLs.
     Right,
-    /// Those of both do.
+    /// Rows of both sides without a partner stand beside NULLs.
     Full,
     /// Left rows that have a partner, each once.
     Semi,

@@ -42,12 +42,12 @@ impl Problem {
         Problem::Wrong(format!("{} and {} cannot stand in one column; CAST one of them", one.word(), other.word()))
     }
 
-    /// As [`Problem::Wrong`].
+    /// Fails with [`Problem::Wrong`].
     pub fn wrong<T>(sentence: impl Into<String>) -> Result<T> {
         Err(Problem::Wrong(sentence.into()))
     }
 
-    /// As [`Problem::Unsupported`].
+    /// Fails with [`Problem::Unsupported`].
     pub fn unsupported<T>(what: impl Into<String>) -> Result<T> {
         Err(Problem::Unsupported(what.into()))
     }

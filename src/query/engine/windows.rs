@@ -26,13 +26,13 @@ pub const NAMES: &[&str] = &[
 /// One end of a frame.
 #[derive(Clone, Debug)]
 pub enum Bound {
-    /// Of the partition.
+    /// The bound is the edge of the partition.
     Unbounded,
     /// The row itself; with RANGE and GROUPS, and all that are equal to it.
     Current,
-    /// So far before.
+    /// The bound lies so far before the row.
     Before(Column),
-    /// So far behind.
+    /// The bound lies so far behind the row.
     Behind(Column),
 }
 

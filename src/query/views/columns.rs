@@ -4,7 +4,7 @@ use crate::analysis::stats::Stats;
 use crate::error::{Error, Result};
 use crate::query::source::{SourceColumn, Type};
 use polars::prelude::*;
-use trace_format::schema::Unit;
+use trace_format::schema::{TableSpec, Unit};
 
 /// A column without a unit.
 pub const fn plain(name: &'static str, ty: Type, doc: &'static str) -> SourceColumn {
@@ -18,12 +18,22 @@ pub const fn text(name: &'static str, doc: &'static str) -> SourceColumn {
 
 /// An id of 32 bits.
 pub const fn id(name: &'static str, doc: &'static str) -> SourceColumn {
-    SourceColumn { name, ty: Type::Id, unit: Unit::Id, doc }
+    SourceColumn { name, ty: Type::Id, unit: Unit::Object, doc }
+}
+
+/// An id of a row of `table`, which is a table or a view under the same name.
+pub const fn id_of(table: &'static TableSpec, name: &'static str, doc: &'static str) -> SourceColumn {
+    SourceColumn { name, ty: Type::Id, unit: Unit::Id(table), doc }
 }
 
 /// An id of 64 bits.
 pub const fn id64(name: &'static str, doc: &'static str) -> SourceColumn {
-    SourceColumn { name, ty: Type::Id64, unit: Unit::Id, doc }
+    SourceColumn { name, ty: Type::Id64, unit: Unit::Object, doc }
+}
+
+/// An id of 64 bits of a row of `table`.
+pub const fn id64_of(table: &'static TableSpec, name: &'static str, doc: &'static str) -> SourceColumn {
+    SourceColumn { name, ty: Type::Id64, unit: Unit::Id(table), doc }
 }
 
 /// A point in time.

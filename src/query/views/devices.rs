@@ -1,6 +1,6 @@
 //! The GPUs.
 
-use super::columns::{PROCESS, bytes, count, frame, id, text, texts};
+use super::columns::{PROCESS, bytes, count, frame, id_of, text, texts};
 use crate::error::Result;
 use crate::query::source::{Source, SourceColumn, Trace};
 use crate::query::tables::uuid_text;
@@ -21,7 +21,7 @@ impl Source for Devices {
     fn columns(&self) -> Vec<SourceColumn> {
         vec![
             PROCESS,
-            id("device", "CUDA device index as the process saw it."),
+            id_of(&tables::DEVICE, "device", "CUDA device index as the process saw it."),
             text("name", "Name, e.g. `NVIDIA H100 80GB HBM3`."),
             text("uuid", "`GPU-…`, as nvidia-smi prints it."),
             text("compute", "Compute capability, e.g. `9.0`."),

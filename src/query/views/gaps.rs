@@ -1,6 +1,6 @@
 //! When nothing ran on a device.
 
-use super::columns::{PROCESS, frame, id, ns, text, texts, time};
+use super::columns::{PROCESS, frame, id_of, ns, text, texts, time};
 use crate::analysis::activity::{GpuActivity, What};
 use crate::analysis::labels::Labels;
 use crate::analysis::listing;
@@ -37,7 +37,7 @@ impl Source for Gaps {
     fn columns(&self) -> Vec<SourceColumn> {
         vec![
             PROCESS,
-            id("device", "CUDA device index as that process saw it."),
+            id_of(&tables::DEVICE, "device", "CUDA device index as that process saw it."),
             time("start_ns", "End of the work before."),
             time("end_ns", "Start of the work after."),
             ns("duration_ns", "How long the device was idle."),

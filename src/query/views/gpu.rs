@@ -1,6 +1,6 @@
 //! All GPU work, whatever its kind.
 
-use super::columns::{PROCESS, bytes, failed, id, id64, ns, text, time};
+use super::columns::{PROCESS, bytes, failed, id, id_of, id64, id64_of, ns, text, time};
 use crate::cupti::operation;
 use crate::error::Result;
 use crate::query::source::{Source, SourceColumn, Trace};
@@ -21,15 +21,15 @@ const COLUMNS: [SourceColumn; 20] = [
     time("start_ns", "Start."),
     time("end_ns", "End; NULL where the duration is."),
     ns("duration_ns", "End minus start; NULL: no valid times."),
-    id("device", "CUDA device index as the process saw it."),
-    id("context", "CUPTI context id."),
-    id("stream", "CUPTI stream id."),
-    id64("correlation", "Joins with `api.correlation` of the same process."),
+    id_of(&tables::DEVICE, "device", "CUDA device index as the process saw it."),
+    id_of(&tables::CONTEXT, "context", "CUPTI context id."),
+    id_of(&tables::STREAM, "stream", "CUPTI stream id."),
+    id64_of(&tables::API, "correlation", "Joins with `api.correlation` of the same process."),
     bytes("bytes", "Bytes copied or filled; NULL for kernels."),
     text("copy_kind", "Direction of a copy, e.g. `HtoD`."),
     text("src_kind", "Kind of memory a copy reads, e.g. `pinned`."),
     text("dst_kind", "Kind of memory a copy or fill writes."),
-    id("shape_id", "Launch shape of a kernel, joins with `shape.id`."),
+    id_of(&tables::SHAPE, "shape_id", "Launch shape of a kernel, joins with `shape.id`."),
     id("graph_id", "CUDA graph; NULL outside graphs."),
     id64("graph_node_id", "Node in that graph."),
     id("channel", "Hardware channel."),

@@ -1,6 +1,6 @@
 //! Kernels with the calls that launched them.
 
-use super::columns::{PROCESS, frame, id, id64, ns, text, texts, time};
+use super::columns::{PROCESS, frame, id_of, id64_of, ns, text, texts, time};
 use crate::analysis::labels::Labels;
 use crate::analysis::launches::{self, kernel_launches};
 use crate::analysis::listing;
@@ -25,17 +25,17 @@ impl Source for Launches {
     fn columns(&self) -> Vec<SourceColumn> {
         vec![
             PROCESS,
-            id64("correlation", "Joins the two."),
-            id("tid", "Thread that called."),
+            id64_of(&tables::API, "correlation", "Joins the two."),
+            id_of(&tables::THREAD, "tid", "Thread that called."),
             text("api", "Name of the call, without version suffix."),
             time("api_start_ns", "Start of the call."),
             ns("api_duration_ns", "Duration of the call."),
             text("name", "Kernel name, demangled."),
             text("base_name", "Kernel name without namespaces, arguments and template."),
-            id("shape_id", "Launch shape, joins with `shape.id`."),
-            id("device", "CUDA device index as the process saw it."),
-            id("context", "CUPTI context id."),
-            id("stream", "CUPTI stream id."),
+            id_of(&tables::SHAPE, "shape_id", "Launch shape, joins with `shape.id`."),
+            id_of(&tables::DEVICE, "device", "CUDA device index as the process saw it."),
+            id_of(&tables::CONTEXT, "context", "CUPTI context id."),
+            id_of(&tables::STREAM, "stream", "CUPTI stream id."),
             time("start_ns", "Start of the kernel."),
             ns("duration_ns", "Duration of the kernel."),
             ns("queue_ns", "From the end of the call to the start of the kernel; NULL where it did not wait."),

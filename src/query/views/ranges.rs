@@ -1,6 +1,6 @@
 //! Ranges of the program, closed ones in place of the open ones they replace.
 
-use super::columns::{PROCESS, count, frame, id, id64, ns, text, texts, time};
+use super::columns::{PROCESS, count, frame, id_of, id64, ns, text, texts, time};
 use crate::analysis::labels::Labels;
 use crate::analysis::ranges;
 use crate::demangle::Demangling;
@@ -17,13 +17,7 @@ pub struct Ranges;
 
 /// `range.style` in a word.
 pub(super) fn style(style: u32) -> &'static str {
-    match style {
-        range_style::PUSH_POP => "push/pop",
-        range_style::START_END => "start/end",
-        range_style::OPERATOR => "operator",
-        range_style::ANNOTATION => "annotation",
-        _ => "other",
-    }
+    range_style::VOCABULARY.word(style).unwrap_or("other")
 }
 
 impl Source for Ranges {
@@ -36,7 +30,7 @@ impl Source for Ranges {
     fn columns(&self) -> Vec<SourceColumn> {
         vec![
             PROCESS,
-            id("tid", "Thread that started it."),
+            id_of(&tables::THREAD, "tid", "Thread that started it."),
             text("name", "Text of the range."),
             text("domain", "NVTX domain; NULL: the default one."),
             text("style", "`push/pop`, `start/end`, `operator` or `annotation`."),

@@ -1,6 +1,6 @@
 //! Streams and how busy they were.
 
-use super::columns::{PROCESS, count, frame, id, ns, plain, text, texts, time};
+use super::columns::{PROCESS, count, frame, id_of, ns, plain, text, texts, time};
 use crate::analysis::labels::Labels;
 use crate::analysis::listing;
 use crate::demangle::Demangling;
@@ -22,7 +22,7 @@ struct Lane {
     busy_ns: i64,
     first_ns: Option<i64>,
     last_ns: i64,
-    /// From `stream` rows.
+    /// The priority, which rows of `stream` have.
     priority: Option<i64>,
     name: u32,
 }
@@ -40,9 +40,9 @@ impl Source for Streams {
     fn columns(&self) -> Vec<SourceColumn> {
         vec![
             PROCESS,
-            id("device", "CUDA device index as the process saw it."),
-            id("context", "CUPTI context id."),
-            id("stream", "CUPTI stream id, unique in its context."),
+            id_of(&tables::DEVICE, "device", "CUDA device index as the process saw it."),
+            id_of(&tables::CONTEXT, "context", "CUPTI context id."),
+            id_of(&tables::STREAM, "stream", "CUPTI stream id, unique in its context."),
             text("name", "Name given by the program."),
             plain("priority", Type::Int, "Priority; lower numbers go first."),
             count("count", "Kernels, copies, fills and graphs traced whole, with valid times."),

@@ -122,7 +122,7 @@ pub(super) fn five_in(stats: &mut Stats, unit: u128, decimals: usize) -> [Cell; 
     ]
 }
 
-/// The same of nanoseconds.
+/// The five statistics of nanoseconds.
 pub(super) fn five(stats: &mut Stats) -> [Cell; 5] {
     five_in(stats, 1, 1)
 }

@@ -4,7 +4,6 @@
 //! kept. Both are counted; migrations without an address share the row of no address.
 
 use super::named::{MB, Named, ratio, throughput};
-use super::words::MIGRATIONS;
 use crate::error::{Error, Result};
 use crate::render::table::{Cell, Table};
 use crate::report::Context;
@@ -13,6 +12,7 @@ use hashbrown::HashMap;
 use trace_format::schema::TableSpec;
 use trace_format::tables;
 use trace_format::tables::column::{memcpy, uvm};
+use trace_format::vocabulary::memcpy_kind;
 use trace_format::vocabulary::uvm_kind::{BYTES_DTOD, BYTES_DTOH, BYTES_HTOD, CPU_PAGE_FAULTS, GPU_PAGE_FAULTS};
 
 /// `um_sum`.
@@ -126,9 +126,9 @@ fn pages(context: &Context) -> Result<Pages> {
             let (duration, bytes, kind) =
                 (batch.get(memcpy::DURATION_NS), batch.get(memcpy::BYTES), batch.get(memcpy::KIND));
             batch.for_each_row(|i| {
-                let migration = MIGRATIONS.iter().find(|(copy, _)| kind.get(i) == Some(*copy));
-                if let Some((_, kind)) = migration.filter(|(_, kind)| *kind != BYTES_DTOD) {
-                    pages.entry(None).or_default().add(*kind, bytes.get(i).unwrap_or(0), duration.get(i));
+                let migration = kind.get(i).and_then(memcpy_kind::migration);
+                if let Some(kind) = migration.filter(|kind| *kind != BYTES_DTOD) {
+                    pages.entry(None).or_default().add(kind, bytes.get(i).unwrap_or(0), duration.get(i));
                 }
             });
         },

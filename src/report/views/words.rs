@@ -5,7 +5,8 @@ use crate::analysis::labels::Labels;
 use crate::trace::frames::Frames;
 use std::cmp::Ordering;
 use std::ops::Range;
-use trace_format::vocabulary::{memcpy_kind, range_style, uvm_kind};
+use std::sync::LazyLock;
+use trace_format::vocabulary::{memcpy_kind, range_style};
 
 /// Arguments of views that print kernel names.
 pub(super) const KERNEL_NAMES: &[&str] = &["base", "mangled"];
@@ -53,7 +54,7 @@ pub(super) struct LaunchSize([Option<[i64; 3]>; 2]);
 const FOUR_DIGITS: Range<i64> = 0..10_000;
 
 impl LaunchSize {
-    /// That of a launch shape.
+    /// The size of a launch shape.
     pub(super) fn of(frames: &Frames, shape: u32) -> LaunchSize {
         LaunchSize(frames.launch_size(shape).map(|[x, y, z]| Some([x?, y?, z?])))
     }
@@ -71,38 +72,18 @@ impl LaunchSize {
     }
 }
 
-/// `CUpti_ActivityMemcpyKind` of migrations as nsys records them, and `CUpti_ActivityUnifiedMemoryCounterKind` of the
-/// same as CUPTI does.
-pub(super) const MIGRATIONS: [(u32, u32); 3] = [
-    (memcpy_kind::UNIFIED_HTOD, uvm_kind::BYTES_HTOD),
-    (memcpy_kind::UNIFIED_DTOH, uvm_kind::BYTES_DTOH),
-    (memcpy_kind::UNIFIED_DTOD, uvm_kind::BYTES_DTOD),
-];
-
 /// A migration of unified memory, by `CUpti_ActivityUnifiedMemoryCounterKind`; `None` for events that move nothing.
 pub(super) fn migration_name(kind: u32) -> Option<&'static str> {
-    MIGRATIONS.iter().find(|(_, event)| *event == kind).map(|(copy, _)| memcpy_name(*copy))
+    memcpy_kind::of_migration(kind).map(memcpy_name)
 }
 
 /// A copy, by `CUpti_ActivityMemcpyKind`, in the words that nsys has used since 2023; before, `HtoD` stood for
 /// `Host-to-Device`.
 pub(super) fn memcpy_name(kind: u32) -> &'static str {
-    match kind {
-        memcpy_kind::HTOD => "[CUDA memcpy Host-to-Device]",
-        memcpy_kind::DTOH => "[CUDA memcpy Device-to-Host]",
-        memcpy_kind::HTOA => "[CUDA memcpy Host-to-Array]",
-        memcpy_kind::ATOH => "[CUDA memcpy Array-to-Host]",
-        memcpy_kind::ATOA => "[CUDA memcpy Array-to-Array]",
-        memcpy_kind::ATOD => "[CUDA memcpy Array-to-Device]",
-        memcpy_kind::DTOA => "[CUDA memcpy Device-to-Array]",
-        memcpy_kind::DTOD => "[CUDA memcpy Device-to-Device]",
-        memcpy_kind::HTOH => "[CUDA memcpy Host-to-Host]",
-        memcpy_kind::PTOP => "[CUDA memcpy Peer-to-Peer]",
-        memcpy_kind::UNIFIED_HTOD => "[CUDA memcpy Unified Host-to-Device]",
-        memcpy_kind::UNIFIED_DTOH => "[CUDA memcpy Unified Device-to-Host]",
-        memcpy_kind::UNIFIED_DTOD => "[CUDA memcpy Unified Device-to-Device]",
-        _ => "[CUDA memcpy Unknown]",
-    }
+    static NAMES: LazyLock<Vec<(u32, String)>> = LazyLock::new(|| {
+        memcpy_kind::NSYS.0.iter().map(|&(kind, word)| (kind, format!("[CUDA memcpy {word}]"))).collect()
+    });
+    NAMES.iter().find(|(known, _)| *known == kind).map_or("[CUDA memcpy Unknown]", |(_, name)| name)
 }
 
 /// `range.style` in nsys's words. nsys knows the first two; PyTorch's operators and annotations are ranges here too.

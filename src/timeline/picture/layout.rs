@@ -30,7 +30,7 @@ pub struct Picture {
     pub subtitle: String,
     /// The columns that all lines have.
     pub columns: Columns,
-    /// From where times are counted.
+    /// The moment from which times are counted, in nanoseconds.
     pub origin_ns: i64,
     /// The lines.
     pub lines: Vec<Line>,

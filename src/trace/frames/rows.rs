@@ -8,7 +8,7 @@ use polars::prelude::*;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use trace_format::schema::{AnyColumn, ColumnSpec, ColumnType, TableSpec, Unit};
+use trace_format::schema::{AnyColumn, ColumnSpec, ColumnType, TableSpec};
 use trace_format::tables;
 use trace_format::tables::column::any;
 
@@ -214,10 +214,8 @@ impl Frames {
 /// The type a registry column has in `lazy` frames.
 fn lazy_type(column: &ColumnSpec) -> DataType {
     match column.ty {
-        ColumnType::U32 => match column.unit {
-            Unit::Id | Unit::Name | Unit::Shape | Unit::Code | Unit::Coded(_) => DataType::UInt32,
-            _ => DataType::Int64,
-        },
+        ColumnType::U32 if column.unit.is_label() => DataType::UInt32,
+        ColumnType::U32 => DataType::Int64,
         ColumnType::U64 => DataType::UInt64,
         ColumnType::I64 => DataType::Int64,
         ColumnType::F64 => DataType::Float64,

@@ -61,7 +61,7 @@ impl std::error::Error for EncodeError {}
 enum Layout {
     /// Every row is null: not in the payload at all.
     Absent,
-    /// With definition levels.
+    /// Values may be null, so that definition levels say which are there.
     Optional,
     /// Without nulls.
     Required,
@@ -211,7 +211,7 @@ impl Plan {
             let encoding = match spec.ty {
                 ColumnType::Bytes => ParquetEncoding::DELTA_LENGTH_BYTE_ARRAY,
                 ColumnType::F64 | ColumnType::Bool => ParquetEncoding::PLAIN,
-                // Not the library's to write.
+                // The library does not write columns of this type.
                 ColumnType::U32 | ColumnType::U64 | ColumnType::I64 => continue,
             };
             properties = properties.set_column_encoding(ColumnPath::from(spec.name), encoding);

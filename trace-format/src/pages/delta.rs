@@ -4,7 +4,7 @@ use super::bits::{pack, put_varint, put_zigzag};
 use super::number::Number;
 
 const MINIBLOCKS: usize = 4;
-/// Of the widest number.
+/// The length of a block in which all numbers have the greatest width.
 const LONGEST_BLOCK: usize = 64 * MINIBLOCKS;
 
 /// Appends `values`.

@@ -9,7 +9,7 @@ use super::bits::put_zigzag;
 pub struct Sizes {
     /// Without compression.
     pub bytes: usize,
-    /// As it lies in the file.
+    /// The size of the page in the file.
     pub stored_bytes: usize,
 }
 

@@ -32,7 +32,7 @@ impl<S: Source> TraceReader<S> {
         Definitions { rows, problems }
     }
 
-    /// As [`TraceReader::definitions`], column by column.
+    /// Reads the same as [`TraceReader::definitions`], column by column.
     pub fn definition_batches(&self, table: &'static TableSpec) -> (Vec<Batch>, Vec<Problem>) {
         let mut batches = Vec::new();
         let problems = self.each_definition_batch(table, &mut |batch| batches.push(batch));

@@ -12,11 +12,11 @@ crate::table! {
         /// CUPTI callback id in its domain; 0 where the producer gave a name only.
         cbid: u32 = Dictionary, Code;
         /// Name with its version suffix, e.g. `cudaLaunchKernel_v7000`.
-        name_id: u32 = Dictionary, Name;
+        name_id: u32 = Dictionary, Id(string);
         /// Operating system thread id; a foreign trace may give another stable 32-bit id.
-        tid: u32 = Dictionary, Id;
+        tid: u32 = Dictionary, Id(thread);
         /// Joins GPU work to the API call of the same process that caused it.
-        correlation: u64 = Delta, Id;
+        correlation: u64 = Delta, Key;
         /// `cudaError_t` or `CUresult`; 0 is success.
         result: Option<u32> = Dictionary, Code;
     }

@@ -8,9 +8,9 @@ crate::table! {
         /// When it closed; null: still open.
         end_ns: Option<i64> = Delta, Time;
         /// Correlation id at which it opened.
-        first_correlation: Option<u64> = Delta, Id;
+        first_correlation: Option<u64> = Delta, Object;
         /// Correlation id at which it closed.
-        last_correlation: Option<u64> = Delta, Id;
+        last_correlation: Option<u64> = Delta, Object;
         /// Start requests in the window, the opening one included.
         starts: i64 = Plain, Count;
         /// Stop requests, the closing one included.

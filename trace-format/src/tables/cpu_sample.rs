@@ -6,11 +6,11 @@ crate::table! {
         /// When.
         start_ns: i64 = Delta, Time;
         /// The process whose thread it is; the trace is that of the launcher, who looked.
-        of_pid: u32 = Dictionary, Id;
+        of_pid: u32 = Dictionary, Object;
         /// Operating system thread id; 0 where it could not be told.
-        tid: u32 = Dictionary, Id;
+        tid: u32 = Dictionary, Id(thread);
         /// Its stack, see `stack`.
-        stack_id: u32 = Delta, Id;
+        stack_id: u32 = Delta, Id(stack);
         /// The time that the sample stands for: the sampling interval.
         weight_ns: i64 = Dictionary, Length;
         /// Bit 0: the thread was running, or ready to. Bit 1: it held Python's global interpreter lock.

@@ -11,20 +11,20 @@ crate::table! {
         /// Number of the row's table.
         of_table: u32 = Dictionary, Code;
         /// The row's correlation id; of a range its `range_id`.
-        of_id: u64 = Delta, Id;
+        of_id: u64 = Delta, Object;
         /// The row's thread; null where its table has none.
-        tid: Option<u32> = Dictionary, Id;
+        tid: Option<u32> = Dictionary, Id(thread);
         /// The name of a range; null for rows of other tables.
-        name_id: Option<u32> = Dictionary, Name;
+        name_id: Option<u32> = Dictionary, Id(string);
         /// PyTorch's `Ev Idx`: the place of the event among those that its profiler collected.
         event_index: Option<i64> = Delta, Other;
         /// PyTorch's `Sequence number`, which an operator shares with its backward operator.
         sequence: Option<i64> = Delta, Other;
         /// PyTorch's `Record function id`; of a Python function its `Python id`.
-        torch_id: Option<i64> = Delta, Id;
+        torch_id: Option<i64> = Delta, Object;
         /// PyTorch's `Python parent id`.
-        parent_id: Option<i64> = Delta, Id;
+        parent_id: Option<i64> = Delta, Object;
         /// All other arguments, as the fields of a JSON object without the brackets.
-        arguments_id: Option<u32> = Delta, Name;
+        arguments_id: Option<u32> = Delta, Id(string);
     }
 }

@@ -4,9 +4,9 @@ crate::table! {
     /// One GPU. Source: `CUpti_ActivityDevice4` and later.
     DEVICE = 4, "device", Defining, DeviceRow, DeviceBuilder {
         /// CUDA device index as this process saw it.
-        device: u32 = Dictionary, Id;
+        device: u32 = Dictionary, Key;
         /// Device name, e.g. "NVIDIA H100 80GB HBM3".
-        name_id: u32 = Dictionary, Name;
+        name_id: u32 = Dictionary, Id(string);
         /// Compute capability, major.
         compute_major: Option<u32> = Plain, Other;
         /// Compute capability, minor.

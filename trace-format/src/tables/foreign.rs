@@ -8,21 +8,21 @@ crate::table! {
         start_ns: i64 = Delta, Time;
         /// End minus start; 0 where the entry is a moment; null: no valid duration.
         duration_ns: Option<i64> = Delta, Length;
-        /// 0 slice, 1 mark, 2 beginning of an arrow, 3 a point on its way, 4 its end.
-        form: u32 = Dictionary, Code;
+        /// What it looks like.
+        form: u32 = Dictionary, Coded(foreign_form);
         /// What the trace calls this kind of entry, e.g. `gpu_user_annotation`.
-        category_name_id: u32 = Dictionary, Name;
+        category_name_id: u32 = Dictionary, Id(string);
         /// Text of the entry.
-        name_id: u32 = Dictionary, Name;
+        name_id: u32 = Dictionary, Id(string);
         /// CUDA device index; null: the entry stands on a thread.
-        device: Option<u32> = Dictionary, Id;
+        device: Option<u32> = Dictionary, Id(device);
         /// Stream of that device.
-        stream: Option<u32> = Dictionary, Id;
+        stream: Option<u32> = Dictionary, Id(stream);
         /// Operating system thread id; null: the entry stands on a device.
-        tid: Option<u32> = Dictionary, Id;
+        tid: Option<u32> = Dictionary, Id(thread);
         /// Joins the ends of an arrow; 0: none.
-        arrow: u64 = Delta, Id;
+        arrow: u64 = Delta, Object;
         /// The arguments that it has, as the fields of a JSON object without the brackets.
-        arguments_id: Option<u32> = Delta, Name;
+        arguments_id: Option<u32> = Delta, Id(string);
     }
 }

@@ -8,14 +8,14 @@ crate::table! {
         /// End minus start. Null: no valid times (0/0, end before start, implausible); such a row enters no sum.
         duration_ns: Option<i64> = Delta, Length;
         /// The graph.
-        graph_id: u32 = Dictionary, Id;
+        graph_id: u32 = Dictionary, Object;
         /// CUDA device index as this process saw it.
-        device: u32 = Dictionary, Id;
+        device: u32 = Dictionary, Id(device);
         /// CUPTI context id.
-        context: u32 = Dictionary, Id;
+        context: u32 = Dictionary, Id(context);
         /// CUPTI stream id.
-        stream: u32 = Dictionary, Id;
+        stream: u32 = Dictionary, Id(stream);
         /// Joins GPU work to the API call of the same process that caused it.
-        correlation: u64 = Delta, Id;
+        correlation: u64 = Delta, Id(api);
     }
 }

@@ -13,9 +13,9 @@ crate::table! {
         /// What a call of MPI is about. Null: not a call of MPI.
         kind: Option<u32> = Dictionary, Coded(mpi_kind);
         /// Name of the function.
-        name_id: u32 = Dictionary, Name;
+        name_id: u32 = Dictionary, Id(string);
         /// Operating system thread id; a foreign trace may give another stable 32-bit id.
-        tid: u32 = Dictionary, Id;
+        tid: u32 = Dictionary, Id(thread);
         /// What the function returned; null: not known.
         returned: Option<i64> = Plain, Other;
     }

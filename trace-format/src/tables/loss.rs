@@ -12,6 +12,6 @@ crate::table! {
         /// Why they are missing.
         cause: u32 = Dictionary, Coded(loss_cause);
         /// What else is known.
-        detail_id: Option<u32> = Dictionary, Name;
+        detail_id: Option<u32> = Dictionary, Id(string);
     }
 }

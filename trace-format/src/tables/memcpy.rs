@@ -17,28 +17,28 @@ crate::table! {
         /// Bytes copied.
         bytes: i64 = Delta, Bytes;
         /// CUDA device index as this process saw it.
-        device: u32 = Dictionary, Id;
+        device: u32 = Dictionary, Id(device);
         /// CUPTI context id.
-        context: u32 = Dictionary, Id;
+        context: u32 = Dictionary, Id(context);
         /// CUPTI stream id.
-        stream: u32 = Dictionary, Id;
+        stream: u32 = Dictionary, Id(stream);
         /// Source device of a peer copy.
-        src_device: Option<u32> = Dictionary, Id;
+        src_device: Option<u32> = Dictionary, Id(device);
         /// Destination device of a peer copy.
-        dst_device: Option<u32> = Dictionary, Id;
+        dst_device: Option<u32> = Dictionary, Id(device);
         /// Source context of a peer copy.
-        src_context: Option<u32> = Dictionary, Id;
+        src_context: Option<u32> = Dictionary, Id(context);
         /// Destination context of a peer copy.
-        dst_context: Option<u32> = Dictionary, Id;
+        dst_context: Option<u32> = Dictionary, Id(context);
         /// Joins GPU work to the API call of the same process that caused it.
-        correlation: u64 = Delta, Id;
+        correlation: u64 = Delta, Id(api);
         /// CUDA graph that contains the node; null outside graphs.
-        graph_id: Option<u32> = Dictionary, Id;
+        graph_id: Option<u32> = Dictionary, Object;
         /// CUDA graph node; null outside graphs.
-        graph_node_id: Option<u64> = Delta, Id;
+        graph_node_id: Option<u64> = Delta, Object;
         /// Bit 0: asynchronous.
         flags: Option<u32> = Dictionary, Code;
         /// Hardware channel.
-        channel: Option<u32> = Dictionary, Id;
+        channel: Option<u32> = Dictionary, Object;
     }
 }

@@ -5,7 +5,7 @@ crate::table! {
     MEMORY = 23, "memory", Activity, MemoryRow, MemoryBuilder {
         /// When it happened.
         start_ns: i64 = Delta, Time;
-        /// `CUpti_ActivityMemoryOperationType`; of a memory pool 17 created, 18 destroyed, 19 trimmed.
+        /// `CUpti_ActivityMemoryOperationType`; of a memory pool `CUpti_ActivityMemoryPoolOperationType` and 16.
         operation: u32 = Dictionary, Coded(memory_operation);
         /// `CUpti_ActivityMemoryKind`.
         mem_kind: u32 = Dictionary, Coded(memory_kind);
@@ -14,14 +14,14 @@ crate::table! {
         /// Bytes.
         bytes: i64 = Delta, Bytes;
         /// CUDA device index.
-        device: u32 = Dictionary, Id;
+        device: u32 = Dictionary, Id(device);
         /// Context.
-        context: Option<u32> = Dictionary, Id;
+        context: Option<u32> = Dictionary, Id(context);
         /// Stream of an asynchronous operation.
-        stream: Option<u32> = Dictionary, Id;
+        stream: Option<u32> = Dictionary, Id(stream);
         /// The API call.
-        correlation: u64 = Delta, Id;
+        correlation: u64 = Delta, Id(api);
         /// Name of a static variable.
-        name_id: Option<u32> = Dictionary, Name;
+        name_id: Option<u32> = Dictionary, Id(string);
     }
 }

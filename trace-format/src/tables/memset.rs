@@ -14,17 +14,17 @@ crate::table! {
         /// `CUpti_ActivityMemoryKind`.
         mem_kind: u32 = Dictionary, Coded(memory_kind);
         /// CUDA device index as this process saw it.
-        device: u32 = Dictionary, Id;
+        device: u32 = Dictionary, Id(device);
         /// CUPTI context id.
-        context: u32 = Dictionary, Id;
+        context: u32 = Dictionary, Id(context);
         /// CUPTI stream id.
-        stream: u32 = Dictionary, Id;
+        stream: u32 = Dictionary, Id(stream);
         /// Joins GPU work to the API call of the same process that caused it.
-        correlation: u64 = Delta, Id;
+        correlation: u64 = Delta, Id(api);
         /// CUDA graph that contains the node; null outside graphs.
-        graph_id: Option<u32> = Dictionary, Id;
+        graph_id: Option<u32> = Dictionary, Object;
         /// CUDA graph node; null outside graphs.
-        graph_node_id: Option<u64> = Delta, Id;
+        graph_node_id: Option<u64> = Delta, Object;
         /// Bit 0: asynchronous.
         flags: Option<u32> = Dictionary, Code;
     }

@@ -6,8 +6,8 @@ crate::table! {
         /// When; null: about the whole file.
         start_ns: Option<i64> = Delta, Time;
         /// The remark.
-        text_id: u32 = Delta, Name;
+        text_id: u32 = Delta, Id(string);
         /// More about it, in the words of who made it.
-        detail_id: Option<u32> = Delta, Name;
+        detail_id: Option<u32> = Delta, Id(string);
     }
 }

@@ -12,26 +12,26 @@ crate::table! {
         /// `CUpti_OpenAccConstructKind` of the enclosing construct.
         parent_construct: u32 = Dictionary, Coded(openacc_construct);
         /// Thread.
-        tid: u32 = Dictionary, Id;
+        tid: u32 = Dictionary, Id(thread);
         /// Source line.
         line: Option<i64> = Dictionary, Other;
         /// Source file.
-        file_id: Option<u32> = Dictionary, Name;
+        file_id: Option<u32> = Dictionary, Id(string);
         /// Function.
-        function_id: Option<u32> = Dictionary, Name;
+        function_id: Option<u32> = Dictionary, Id(string);
         /// Variable of a data event or kernel of a launch.
-        variable_id: Option<u32> = Dictionary, Name;
+        variable_id: Option<u32> = Dictionary, Id(string);
         /// Bytes of a data event.
         bytes: Option<i64> = Delta, Bytes;
         /// Whether the event was implicit.
         implicit: Option<bool> = Plain, Other;
         /// Id that `external` rows refer to.
-        external_id: Option<u32> = Delta, Id;
+        external_id: Option<u32> = Delta, Object;
         /// CUDA device index of the construct.
-        device: Option<u32> = Dictionary, Id;
+        device: Option<u32> = Dictionary, Id(device);
         /// CUPTI context id.
-        context: Option<u32> = Dictionary, Id;
+        context: Option<u32> = Dictionary, Id(context);
         /// CUPTI stream id.
-        stream: Option<u32> = Dictionary, Id;
+        stream: Option<u32> = Dictionary, Id(stream);
     }
 }

@@ -10,6 +10,6 @@ crate::table! {
         /// `CUpti_OpenMpEventKind`: what the region is.
         kind: u32 = Dictionary, Coded(openmp_kind);
         /// Operating system thread id; a foreign trace may give another stable 32-bit id.
-        tid: u32 = Dictionary, Id;
+        tid: u32 = Dictionary, Id(thread);
     }
 }

@@ -10,8 +10,8 @@ crate::table! {
         /// `CUpti_ActivityOverheadKind`: what took the time.
         kind: u32 = Dictionary, Coded(overhead_kind);
         /// Thread; null where it does not apply.
-        tid: Option<u32> = Dictionary, Id;
+        tid: Option<u32> = Dictionary, Id(thread);
         /// Call during which it happened (CUPTI 12.3 and later).
-        correlation: Option<u64> = Delta, Id;
+        correlation: Option<u64> = Delta, Id(api);
     }
 }

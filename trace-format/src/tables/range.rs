@@ -11,11 +11,11 @@ crate::table! {
         /// What the range is: the first three of NVTX, the others of PyTorch.
         style: u32 = Dictionary, Coded(range_style);
         /// Unique in the file; 0: none.
-        range_id: u64 = Delta, Id;
+        range_id: u64 = Delta, Object;
         /// NVTX domain name; null: the default domain.
-        domain_id: Option<u32> = Dictionary, Name;
+        domain_id: Option<u32> = Dictionary, Id(string);
         /// Text of the range.
-        name_id: u32 = Dictionary, Name;
+        name_id: u32 = Dictionary, Id(string);
         /// NVTX category.
         category: Option<u32> = Dictionary, Other;
         /// ARGB.
@@ -25,6 +25,6 @@ crate::table! {
         /// Floating point payload.
         payload_f64: Option<f64> = Plain, Other;
         /// Operating system thread id; a foreign trace may give another stable 32-bit id.
-        tid: u32 = Dictionary, Id;
+        tid: u32 = Dictionary, Id(thread);
     }
 }

@@ -5,9 +5,9 @@ crate::table! {
     /// Source: `CUpti_ActivityKernel8` and later, launch fields.
     SHAPE = 3, "shape", Defining, ShapeRow, ShapeBuilder {
         /// The id, unique in this file; a repeated shape may get a second id.
-        id: u32 = Delta, Id;
+        id: u32 = Delta, Key;
         /// Kernel name as the producer gave it (mangled by CUPTI).
-        name_id: u32 = Delta, Name;
+        name_id: u32 = Delta, Id(string);
         /// Grid size in blocks, x.
         grid_x: Option<i64> = Dictionary, Count;
         /// Grid size in blocks, y.
@@ -37,8 +37,8 @@ crate::table! {
         /// Local memory reserved for the launch.
         local_mem_total_bytes: Option<i64> = Dictionary, Bytes;
         /// Demangled name, where the producer stored one of its own.
-        demangled_id: Option<u32> = Dictionary, Name;
+        demangled_id: Option<u32> = Dictionary, Id(string);
         /// Name without namespace, arguments and template, where the producer stored one.
-        base_id: Option<u32> = Dictionary, Name;
+        base_id: Option<u32> = Dictionary, Id(string);
     }
 }

@@ -10,13 +10,13 @@ crate::table! {
         /// `CUpti_ActivitySynchronizationType`: what was waited for.
         kind: u32 = Dictionary, Coded(sync_kind);
         /// Context; null where it does not apply.
-        context: Option<u32> = Dictionary, Id;
+        context: Option<u32> = Dictionary, Id(context);
         /// Stream; null where it does not apply.
-        stream: Option<u32> = Dictionary, Id;
+        stream: Option<u32> = Dictionary, Id(stream);
         /// Event; null where it does not apply.
-        event: Option<u32> = Dictionary, Id;
+        event: Option<u32> = Dictionary, Object;
         /// Joins GPU work to the API call of the same process that caused it.
-        correlation: u64 = Delta, Id;
+        correlation: u64 = Delta, Id(api);
         /// Result of the call (CUPTI 12.8 and later).
         result: Option<u32> = Dictionary, Code;
     }

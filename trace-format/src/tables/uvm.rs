@@ -14,11 +14,11 @@ crate::table! {
         /// Virtual address.
         address: u64 = Delta, Other;
         /// Source; null: the CPU. Of thrashing (kind 5) a mask of the devices that take part.
-        src_device: Option<u32> = Dictionary, Id;
+        src_device: Option<u32> = Dictionary, Id(device);
         /// Destination; null: the CPU.
-        dst_device: Option<u32> = Dictionary, Id;
+        dst_device: Option<u32> = Dictionary, Id(device);
         /// Stream that caused it.
-        stream: Option<u32> = Dictionary, Id;
+        stream: Option<u32> = Dictionary, Id(stream);
         /// CUPTI's flags for the kind.
         flags: Option<u32> = Dictionary, Code;
         /// CPU instruction that faulted (kind 3).

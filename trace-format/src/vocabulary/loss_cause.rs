@@ -1,5 +1,7 @@
 //! Why records are missing.
 
+use super::Wording;
+
 crate::vocabulary! {
     "Cause in words.";
     /// No block was left, or a queue was full: the writer did not keep up.
@@ -19,3 +21,15 @@ crate::vocabulary! {
     /// CUPTI did not flush in time at the end.
     FLUSH_DEADLINE = 8, "flush deadline missed";
 }
+
+/// The same as sentences, for notes about traces.
+pub static SENTENCES: Wording = Wording(&[
+    (QUEUE_FULL, "the writer did not keep up"),
+    (CUPTI_DROPPED, "CUPTI dropped them"),
+    (UNKNOWN_KIND, "their kind was unknown"),
+    (NAMES_FULL, "the table of names was full"),
+    (DISK_FULL, "the disk was full"),
+    (SIZE_LIMIT, "the size limit was reached"),
+    (TAKEN_OVER, "another tool took CUPTI over"),
+    (FLUSH_DEADLINE, "CUPTI did not flush in time at the end"),
+]);

@@ -1,5 +1,7 @@
 //! `CUpti_ActivityMemcpyKind`; 11 to 13 are migrations of unified memory in nsys's numbering.
 
+use super::{Wording, uvm_kind};
+
 crate::vocabulary! {
     "Direction in a word, e.g. `HtoD`.";
     /// `unknown`.
@@ -30,4 +32,49 @@ crate::vocabulary! {
     UNIFIED_DTOH = 12, "unified DtoH";
     /// `unified DtoD`.
     UNIFIED_DTOD = 13, "unified DtoD";
+}
+
+/// The words that nsys has used since 2023; before, it had those of CUPTI.
+pub static NSYS: Wording = Wording(&[
+    (UNKNOWN, "Unknown"),
+    (HTOD, "Host-to-Device"),
+    (DTOH, "Device-to-Host"),
+    (HTOA, "Host-to-Array"),
+    (ATOH, "Array-to-Host"),
+    (ATOA, "Array-to-Array"),
+    (ATOD, "Array-to-Device"),
+    (DTOA, "Device-to-Array"),
+    (DTOD, "Device-to-Device"),
+    (HTOH, "Host-to-Host"),
+    (PTOP, "Peer-to-Peer"),
+    (UNIFIED_HTOD, "Unified Host-to-Device"),
+    (UNIFIED_DTOH, "Unified Device-to-Host"),
+    (UNIFIED_DTOD, "Unified Device-to-Device"),
+]);
+
+/// Migrations of unified memory: a copy of nsys's, and the kind of event that CUPTI makes of the same.
+const MIGRATIONS: [(u32, u32); 3] = [
+    (UNIFIED_HTOD, uvm_kind::BYTES_HTOD),
+    (UNIFIED_DTOH, uvm_kind::BYTES_DTOH),
+    (UNIFIED_DTOD, uvm_kind::BYTES_DTOD),
+];
+
+/// The kind of event ([`uvm_kind`]) of a copy that is a migration of unified memory.
+pub fn migration(copy: u32) -> Option<u32> {
+    MIGRATIONS.iter().find(|(known, _)| *known == copy).map(|&(_, event)| event)
+}
+
+/// The kind of copy that an event of unified memory is, if it moves memory; the other way round than [`migration`].
+pub fn of_migration(event: u32) -> Option<u32> {
+    MIGRATIONS.iter().find(|(_, known)| *known == event).map(|&(copy, _)| copy)
+}
+
+/// The plain copy of the same direction as a migration; any other copy is its own.
+pub fn plain(copy: u32) -> u32 {
+    match copy {
+        UNIFIED_HTOD => HTOD,
+        UNIFIED_DTOH => DTOH,
+        UNIFIED_DTOD => DTOD,
+        _ => copy,
+    }
 }

@@ -1,5 +1,7 @@
 //! `CUpti_ActivityMemoryKind`: the memory that a copy comes from or goes to.
 
+use super::Wording;
+
 crate::vocabulary! {
     "Kind of memory, e.g. `pinned`.";
     /// `unknown`.
@@ -19,3 +21,15 @@ crate::vocabulary! {
     /// `managed static`.
     MANAGED_STATIC = 7, "managed static";
 }
+
+/// The words of nvprof, which nsys and Kineto have taken over.
+pub static NVPROF: Wording = Wording(&[
+    (UNKNOWN, "Unknown"),
+    (PAGEABLE, "Pageable"),
+    (PINNED, "Pinned"),
+    (DEVICE, "Device"),
+    (ARRAY, "Array"),
+    (MANAGED, "Managed"),
+    (DEVICE_STATIC, "Device Static"),
+    (MANAGED_STATIC, "Managed Static"),
+]);

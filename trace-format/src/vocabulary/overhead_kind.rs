@@ -1,5 +1,7 @@
 //! `CUpti_ActivityOverheadKind`.
 
+use super::Wording;
+
 crate::vocabulary! {
     "What took the time.";
     /// `unknown`.
@@ -22,4 +24,36 @@ crate::vocabulary! {
     ACTIVITY_BUFFER_REQUEST = 458_752, "activity buffer request";
     /// `unified memory activity`.
     UNIFIED_MEMORY_ACTIVITY = 524_288, "unified memory activity";
+}
+
+/// Kineto's words.
+pub static KINETO: Wording = Wording(&[
+    (DRIVER_COMPILER, "Driver Compiler"),
+    (BUFFER_FLUSH, "Buffer Flush"),
+    (INSTRUMENTATION, "Instrumentation"),
+    (RESOURCE, "Resource"),
+    (MODULE_LOADING, "Runtime Triggered Module Loading"),
+    (LAZY_FUNCTION_LOADING, "Lazy Function Loading"),
+    (COMMAND_BUFFER_FULL, "Command Buffer Full"),
+    (ACTIVITY_BUFFER_REQUEST, "Activity Buffer Request"),
+    (UNIFIED_MEMORY_ACTIVITY, "UVM Activity Init"),
+]);
+
+/// nsys's number of a compilation.
+const NSYS_COMPILER: u32 = 2;
+
+/// The kind behind nsys's number, which counts from 1 without gaps; none for 0, which is nsys itself.
+pub fn of_nsys(number: u32) -> Option<u32> {
+    match number {
+        0 => None,
+        NSYS_COMPILER => Some(DRIVER_COMPILER),
+        // CUPTI counts in steps of 65,536 after the first.
+        3..=10 => Some((number - NSYS_COMPILER) * BUFFER_FLUSH),
+        _ => Some(UNKNOWN),
+    }
+}
+
+/// nsys's number of a kind; 1 where it has none.
+pub fn to_nsys(kind: u32) -> u32 {
+    (NSYS_COMPILER..=10).find(|number| of_nsys(*number) == Some(kind)).unwrap_or(1)
 }

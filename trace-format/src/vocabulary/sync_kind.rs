@@ -1,5 +1,7 @@
 //! `CUpti_ActivitySynchronizationType`.
 
+use super::Wording;
+
 crate::vocabulary! {
     "What was waited for, e.g. `stream`.";
     /// `unknown`.
@@ -13,3 +15,11 @@ crate::vocabulary! {
     /// `context`.
     CONTEXT = 4, "context";
 }
+
+/// Kineto's words.
+pub static KINETO: Wording = Wording(&[
+    (EVENT, "Event Sync"),
+    (STREAM_WAIT_EVENT, "Stream Wait Event"),
+    (STREAM, "Stream Sync"),
+    (CONTEXT, "Context Sync"),
+]);

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use crate::columns::{Batch, Column, Values};
-use crate::schema::{Role, Row as _, RowBuilder as _, TableSpec, Unit};
+use crate::schema::{Role, Row as _, RowBuilder as _, TableSpec};
 use crate::tables::shape::ShapeBuilder;
 use crate::tables::string::StringBuilder;
 use crate::tables::{CLOCK, PROCESS, RANGE, SHAPE, STRING, ShapeRow, StringRow};
@@ -211,8 +211,8 @@ impl RingDefinitions {
         for (column, spec) in batch.columns.iter().zip(batch.table.columns) {
             let Values::U32(ids) = &column.values else { continue };
             match spec.unit {
-                Unit::Shape => each(column, ids, |id| self.want_shape(id, &mut wanted)),
-                Unit::Name => each(column, ids, |id| self.want_string(id, lasts, &mut wanted)),
+                unit if unit.is_shape() => each(column, ids, |id| self.want_shape(id, &mut wanted)),
+                unit if unit.is_name() => each(column, ids, |id| self.want_string(id, lasts, &mut wanted)),
                 _ => {}
             }
         }
@@ -305,7 +305,7 @@ impl RingDefinitions {
         let others: Vec<Batch> = self.others.clone();
         for batch in &others {
             for (column, spec) in batch.columns.iter().zip(batch.table.columns) {
-                if let (Values::U32(ids), Unit::Name) = (&column.values, spec.unit) {
+                if let (Values::U32(ids), true) = (&column.values, spec.unit.is_name()) {
                     each(column, ids, |id| self.want_string(id, true, &mut wanted));
                 }
             }

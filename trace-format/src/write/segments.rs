@@ -189,7 +189,7 @@ impl<S: Segments> SegmentedWriter<S> {
         written
     }
 
-    /// As [`TraceWriter::write_json`].
+    /// Does the same as [`TraceWriter::write_json`].
     pub fn write_json(&mut self, table: &'static TableSpec, value: &Value) -> Result<(), WriteError> {
         self.turn(false);
         self.definitions.learn_json(table, value);

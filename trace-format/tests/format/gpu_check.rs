@@ -1,10 +1,18 @@
 //! `scripts/gpu-check` runs where nothing can be built, so it reads traces with a reader of its own. Its lists of tables
-//! must be those of the registry.
+//! are written from the registry.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use trace_format::schema::Role;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use trace_format::schema::{Role, TableSpec};
 use trace_format::tables;
+
+/// What the lists in the script stand between.
+const BEGIN: &str = "# BEGIN TABLES, written by trace-format/tests/format/gpu_check.rs\n";
+const END: &str = "# END TABLES\n";
+
+/// Characters of a line at most.
+const WIDTH: usize = 120;
 
 /// Tables of activity whose rows are not records of CUPTI, and who writes them.
 const NOT_RECORDS: &[(&str, &str)] = &[
@@ -16,38 +24,69 @@ const NOT_RECORDS: &[(&str, &str)] = &[
     ("details", "readers of Kineto traces"),
 ];
 
-/// The text between `begins` and `ends` in `frames.py`.
-fn part(begins: &str, ends: char) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/gpu-check.d/frames.py");
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    let (_, rest) = text.split_once(begins).unwrap_or_else(|| panic!("no {begins:?} in {}", path.display()));
-    rest.split_once(ends).unwrap_or_else(|| panic!("{begins:?} does not end")).0.to_owned()
+fn script() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/gpu-check.d/frames.py")
 }
 
-#[test]
-fn its_reader_knows_every_table() {
-    let entry = |text: &str| {
-        let (id, name) = text.split_once(':')?;
-        Some((id.trim().parse::<u16>().ok()?, name.trim().trim_matches('"').to_owned()))
-    };
-    let known: BTreeMap<u16, String> = part("\nTABLES = {", '}').split(',').filter_map(entry).collect();
-    let registry = tables::ALL.iter().map(|table| (table.id, table.name.to_owned())).collect::<BTreeMap<_, _>>();
-    assert_eq!(known, registry, "scripts/gpu-check.d/frames.py against trace-format/src/tables");
+/// Whether rows of `table` are records of CUPTI.
+fn is_record(table: &TableSpec) -> bool {
+    table.role == Role::Activity && NOT_RECORDS.iter().all(|(name, _)| *name != table.name)
 }
 
-#[test]
-fn its_reader_counts_every_record() {
-    let counted = part("\nACTIVITY = (", ')');
-    let counted: Vec<&str> = counted.split('"').skip(1).step_by(2).collect();
-    for table in tables::ALL.iter().filter(|table| table.role == Role::Activity) {
-        let excused = NOT_RECORDS.iter().any(|(name, _)| *name == table.name);
-        assert!(
-            counted.contains(&table.name) != excused,
-            "{}: in ACTIVITY of scripts/gpu-check.d/frames.py, or in NOT_RECORDS here, and not in both",
-            table.name
-        );
+/// Entries behind one another, as many in a line as have room.
+fn lines(entries: impl Iterator<Item = String>) -> String {
+    let mut text = String::new();
+    let mut line = String::new();
+    for entry in entries {
+        if !line.is_empty() && 4 + line.len() + entry.len() + 2 > WIDTH {
+            let _ = writeln!(text, "    {}", line.trim_end());
+            line.clear();
+        }
+        let _ = write!(line, "{entry}, ");
     }
-    for name in counted.iter().chain(NOT_RECORDS.iter().map(|(name, _)| name)) {
+    text + "    " + line.trim_end() + "\n"
+}
+
+/// The lists of tables as the script has them.
+fn lists(tables: &[&TableSpec]) -> String {
+    let by_number: BTreeMap<u16, &str> = tables.iter().map(|table| (table.id, table.name)).collect();
+    let numbers = lines(by_number.iter().map(|(id, name)| format!("{id}: \"{name}\"")));
+    let records = tables.iter().filter(|table| is_record(table));
+    let records = lines(records.map(|table| format!("\"{}\"", table.name)));
+    format!("TABLES = {{\n{numbers}}}\nACTIVITY = (\n{records})\n")
+}
+
+#[test]
+fn its_reader_knows_every_table_and_counts_every_record() {
+    let text = std::fs::read_to_string(script()).expect("the script");
+    let (head, rest) = text.split_once(BEGIN).expect("a beginning");
+    let (_, tail) = rest.split_once(END).expect("an end");
+    let expected = format!("{head}{BEGIN}{}{END}{tail}", lists(tables::ALL));
+    if std::env::var_os("GPUPROF_BLESS").is_some() {
+        std::fs::write(script(), &expected).expect("the script");
+    }
+    let on_disk = std::fs::read_to_string(script()).expect("the script");
+    assert!(
+        on_disk == expected,
+        "scripts/gpu-check.d/frames.py is stale: GPUPROF_BLESS=1 cargo test -p trace-format --test format gpu_check"
+    );
+}
+
+#[test]
+fn a_made_up_table_of_records_is_in_both_lists() {
+    static MADE_UP: TableSpec =
+        TableSpec { id: 9_999, name: "made_up", role: Role::Activity, columns: &[], doc: "Made up.\n" };
+    let with_it: Vec<&TableSpec> = tables::ALL.iter().copied().chain([&MADE_UP]).collect();
+    let (without, with) = (lists(tables::ALL), lists(&with_it));
+    assert!(
+        without != with && with.contains("9999: \"made_up\"") && with.contains("\"openmp\", \"made_up\""),
+        "{with}"
+    );
+}
+
+#[test]
+fn what_is_no_record_is_a_table_of_activity() {
+    for (name, _) in NOT_RECORDS {
         assert!(
             tables::by_name(name).is_some_and(|table| table.role == Role::Activity),
             "{name} is no table of activity"

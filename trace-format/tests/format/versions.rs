@@ -39,6 +39,7 @@ const fn column(name: &'static str, ty: ColumnType, nullable: bool) -> ColumnSpe
         encoding: Encoding::Plain,
         unit: Unit::Other,
         words_name: "",
+        text_doc: "",
         doc: "from the future",
     }
 }

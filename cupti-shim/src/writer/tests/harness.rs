@@ -19,7 +19,7 @@ use trace_format::write::{Output, Segments, WriteOptions};
 
 use super::super::recorder::{Calls, Keep, Limits, Recorder, Turn};
 use super::super::shared::Shared;
-use super::super::trace::{Place, Trace};
+use super::super::trace::{Trace, TraceOutput};
 use crate::correlation::Correlation;
 use crate::decode::Facts;
 use crate::names::Names;
@@ -75,7 +75,7 @@ impl Output for Disk {
     }
 }
 
-impl Place for Disk {
+impl TraceOutput for Disk {
     fn space(&self) -> Option<Space> {
         self.0.borrow().space
     }

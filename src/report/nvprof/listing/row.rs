@@ -50,7 +50,7 @@ pub(in super::super) enum Name<'a> {
 /// One row.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Row<'a> {
-    /// By [`Column`].
+    /// The cells, by the number of their [`Column`].
     pub cells: [Cell; COLUMNS.len()],
     /// The last column.
     pub name: Name<'a>,

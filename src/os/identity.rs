@@ -1,0 +1,36 @@
+//! Who we are, and who is at the other end of a socket.
+
+use std::mem::MaybeUninit;
+use std::os::fd::AsRawFd as _;
+use std::os::unix::net::UnixStream;
+
+/// This process's user, as the system judges it when files are opened.
+pub fn effective_user() -> u32 {
+    // SAFETY: it takes nothing and cannot fail.
+    unsafe { libc::geteuid() }
+}
+
+/// The user who started this process.
+pub fn real_user() -> u32 {
+    // SAFETY: it takes nothing and cannot fail.
+    unsafe { libc::getuid() }
+}
+
+/// The group of the user who started this process.
+pub fn real_group() -> u32 {
+    // SAFETY: it takes nothing and cannot fail.
+    unsafe { libc::getgid() }
+}
+
+/// The process id of who made the socket at the other end, as we see them; `None` where we do not.
+pub fn peer_pid(stream: &UnixStream) -> Option<u32> {
+    let mut peer = MaybeUninit::<libc::ucred>::zeroed();
+    let mut bytes = size_of::<libc::ucred>() as libc::socklen_t;
+    let (level, what) = (libc::SOL_SOCKET, libc::SO_PEERCRED);
+    // SAFETY: room for the answer, of the size said; all zeros is a valid value of it.
+    let (result, peer) = unsafe {
+        let result = libc::getsockopt(stream.as_raw_fd(), level, what, peer.as_mut_ptr().cast(), &mut bytes);
+        (result, peer.assume_init())
+    };
+    u32::try_from(peer.pid).ok().filter(|pid| result == 0 && *pid != 0)
+}
