@@ -158,6 +158,10 @@ functions! {
         enable_driver_api = "cuptiActivityEnableDriverApi" (u32, u8);
         /// Which unified memory counters.
         configure_unified_memory = "cuptiActivityConfigureUnifiedMemoryCounter" (*mut c_void, u32);
+        /// Listen to an OpenACC runtime: its functions to register, unregister and look up.
+        openacc_initialize = "cuptiOpenACCInitialize" (*mut c_void, *mut c_void, *mut c_void);
+        /// Listen to an OpenMP runtime: its function to look up, the number of the host device, the tool's data.
+        openmp_initialize = "cuptiOpenMpInitialize_v2" (*mut c_void, c_int, *mut c_void);
     }
 }
 
@@ -326,6 +330,31 @@ impl Cupti {
         // SAFETY: the array holds as many configurations as are announced.
         let code = unsafe { f(configs.as_mut_ptr().cast(), configs.len() as u32) };
         Self::check("cuptiActivityConfigureUnifiedMemoryCounter", code)
+    }
+
+    /// Has CUPTI listen to an OpenACC runtime, whose functions these are.
+    pub fn initialize_openacc(
+        &self,
+        register: *mut c_void,
+        unregister: *mut c_void,
+        lookup: *mut c_void,
+    ) -> Result<(), CuptiError> {
+        // SAFETY: passed on from the runtime, for which CUPTI then is a tool like others.
+        let code = self.openacc_initialize.map(|f| unsafe { f(register, unregister, lookup) });
+        Self::check("cuptiOpenACCInitialize", code.unwrap_or(cupti_sys::CUPTI_ERROR_NOT_SUPPORTED))
+    }
+
+    /// Has CUPTI listen to an OpenMP runtime, which gave this to its tool. (`cuptiOpenMpInitialize` is of the time before
+    /// OpenMP 5.0 and refuses.)
+    pub fn initialize_openmp(
+        &self,
+        lookup: *mut c_void,
+        device: c_int,
+        data: *mut c_void,
+    ) -> Result<(), CuptiError> {
+        // SAFETY: as above.
+        let code = self.openmp_initialize.map(|f| unsafe { f(lookup, device, data) });
+        Self::check("cuptiOpenMpInitialize_v2", code.unwrap_or(cupti_sys::CUPTI_ERROR_NOT_SUPPORTED))
     }
 
     /// The vendor's walker, for the stride probe.

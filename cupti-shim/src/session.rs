@@ -28,7 +28,7 @@ use crate::gate::GATE;
 use crate::load::{self, Loaded};
 use crate::strides::Strides;
 use crate::writer::{self, Shared};
-use crate::{chatter, control, cupti, exit, flight, flush, log, process, python, sys};
+use crate::{chatter, control, cupti, directives, exit, flight, flush, log, process, python, sys};
 use attach::measure;
 use callbacks::{buffer_completed, buffer_requested};
 
@@ -203,6 +203,7 @@ impl Session {
             // One that this CUPTI does not know cannot be called either.
             let _ = self.cupti.enable_callback(subscriber, domain, id, true);
         });
+        directives::hand_over(self);
         self.tell_denied();
         if let (Some(number), true) = (self.settings.dump_signal, self.settings.ring.is_some()) {
             flight::signal::install(number);

@@ -10,7 +10,7 @@ mod samplers;
 mod stats;
 
 use crate::error::{Error, Result};
-use crate::launch::environment::{CUDA_INJECTION, Environment, NVTX_INJECTION};
+use crate::launch::environment::{CUDA_INJECTION, Environment, NVTX_INJECTION, OPENACC_TOOLS, OPENMP_TOOLS};
 use crate::launch::program;
 use crate::launch::shim::{Places, locate};
 use crate::launch::supervise::{self, Ended, NotStarted};
@@ -154,6 +154,13 @@ pub(super) fn launch(args: &Args, say: &dyn Fn(&str), started: &mut dyn FnMut(u3
     }
     let shim = locate(&Places::here())?;
     environment.put_in(&shim, settings.nvtx, args.preload);
+    if environment.foreign_cuda.is_none() {
+        for (group, variable, separator) in [("openacc", OPENACC_TOOLS, b';'), ("openmp", OPENMP_TOOLS, b':')] {
+            if settings.kinds.contains_group(group) {
+                environment.append(variable, separator, &shim);
+            }
+        }
+    }
     if let Some(other) = &environment.foreign_cuda {
         let other = other.display();
         say(&format!(

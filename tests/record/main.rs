@@ -8,6 +8,7 @@ mod collector;
 mod common;
 
 mod ctl;
+mod directives;
 mod doctor;
 mod examples;
 mod gpu_check_dry_run;

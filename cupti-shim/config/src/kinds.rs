@@ -44,8 +44,13 @@ pub static GROUPS: &[KindGroup] = &[
     group("event", &[36], false, "CUDA events"),
     group("jit", &[52], false, "compilation at run time"),
     group("environment", &[20], false, "clocks, power, temperature, fan"),
-    group("openacc", &[33, 34, 35], false, "OpenACC constructs"),
-    group("openmp", &[47], false, "OpenMP constructs"),
+    group("openacc", &[33, 34, 35], false, "OpenACC constructs, from the first CUDA call on"),
+    group(
+        "openmp",
+        &[47],
+        false,
+        "OpenMP constructs, from the first CUDA call on (LLVM's, Intel's and NVIDIA's runtimes, not gcc's)",
+    ),
 ];
 
 /// A set of CUPTI activity kinds.
@@ -73,6 +78,12 @@ impl Kinds {
     /// Whether `kind` is in the set.
     pub fn contains(self, kind: u32) -> bool {
         kind < 128 && self.0 >> kind & 1 == 1
+    }
+
+    /// Whether a kind of the group of this name is in the set.
+    pub fn contains_group(self, name: &str) -> bool {
+        let groups = GROUPS.iter().filter(|group| group.name == name);
+        groups.flat_map(|group| group.kinds).any(|kind| self.contains(*kind))
     }
 
     /// The kinds in ascending order.

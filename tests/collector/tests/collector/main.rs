@@ -3,6 +3,7 @@
 mod attach;
 mod common;
 mod cost;
+mod directives;
 mod faults;
 mod gate;
 mod hardware;
