@@ -306,15 +306,15 @@ impl Cupti {
         self.enable_runtime_api.is_some() && self.enable_driver_api.is_some()
     }
 
-    /// Records of function `id` in `domain` on or off; false where it was refused.
-    pub fn mute(&self, domain: u32, id: u32) -> bool {
+    /// Records of function `id` in `domain` on or off, whatever its kind; false where it was refused.
+    pub fn switch_call(&self, domain: u32, id: u32, on: bool) -> bool {
         let f = if domain == cupti_sys::CUPTI_CB_DOMAIN_DRIVER_API {
             self.enable_driver_api
         } else {
             self.enable_runtime_api
         };
         // SAFETY: plain values.
-        f.is_some_and(|f| unsafe { f(id, 0) } == 0)
+        f.is_some_and(|f| unsafe { f(id, u8::from(on)) } == 0)
     }
 
     /// Switches the unified memory counters of `device` on (before the kind is enabled).

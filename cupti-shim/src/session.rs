@@ -18,9 +18,10 @@ use cupti_sys::{
     CUPTI_ACTIVITY_KIND_CONTEXT, CUPTI_ACTIVITY_KIND_DEVICE, CUPTI_ACTIVITY_KIND_DRIVER,
     CUPTI_ACTIVITY_KIND_GRAPH_TRACE, CUPTI_ACTIVITY_KIND_NAME, CUPTI_ACTIVITY_KIND_RUNTIME,
     CUPTI_ACTIVITY_KIND_STREAM, CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, CUPTI_CB_DOMAIN_DRIVER_API,
-    CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, cbid,
+    CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
+    CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, cbid,
 };
-use shim_config::{Cause, DumpRule, Graph, Prepare, Settings};
+use shim_config::{ApiCalls, Cause, DumpRule, Graph, Prepare, Settings};
 
 use crate::cupti::{Cupti, CuptiError, Subscriber};
 use crate::driver::Driver;
@@ -91,6 +92,8 @@ pub struct Session {
     api_kinds: Vec<u32>,
     /// Kinds that a rule of the flight recorder judges: on for good, whatever the gate does.
     watched_kinds: Vec<u32>,
+    /// Calls are switched one by one, and their kinds stay off.
+    is_by_call: AtomicBool,
     /// The first context exists: threads run, and there is a file.
     started: AtomicBool,
     /// Woken when the flush thread has something to do.
@@ -103,6 +106,15 @@ pub struct Session {
     pub muted: Mutex<Vec<&'static str>>,
     /// Contexts created so far.
     pub contexts: AtomicU64,
+}
+
+/// The domain of the calls that records of a kind tell of. None: it tells of none.
+fn domain_of(kind: u32) -> Option<u32> {
+    match kind {
+        CUPTI_ACTIVITY_KIND_DRIVER => Some(CUPTI_CB_DOMAIN_DRIVER_API),
+        CUPTI_ACTIVITY_KIND_RUNTIME => Some(CUPTI_CB_DOMAIN_RUNTIME_API),
+        _ => None,
+    }
 }
 
 static SESSION: AtomicPtr<Session> = AtomicPtr::new(std::ptr::null_mut());
@@ -166,6 +178,7 @@ impl Session {
             gpu_kinds,
             api_kinds,
             watched_kinds: watched_kinds.to_vec(),
+            is_by_call: AtomicBool::new(settings.mute && settings.api_calls == ApiCalls::ByCall),
             started: AtomicBool::new(false),
             flush_word: AtomicU32::new(0),
             probe_thread: AtomicU32::new(0),
@@ -191,7 +204,8 @@ impl Session {
         }
         let wanted = DEFINING_KINDS.into_iter().filter(|k| self.settings.kinds.contains(*k));
         wanted.for_each(|kind| self.enable_kind(kind));
-        self.watched_kinds.iter().for_each(|kind| self.enable_kind(*kind));
+        self.choose_how();
+        self.watched_kinds.iter().for_each(|kind| self.switch_api_kind(*kind, true));
         if !self.watched_kinds.is_empty() {
             self.mute_questions();
         }
@@ -257,12 +271,54 @@ impl Session {
     /// Switches API calls and all else that is complete when it is recorded.
     pub fn switch_api_kinds(&self, on: bool) {
         for &kind in self.api_kinds.iter().filter(|kind| !self.watched_kinds.contains(kind)) {
-            if on { self.enable_kind(kind) } else { self.disable_kind(kind) }
+            self.switch_api_kind(kind, on);
         }
         if on {
             self.mute_questions();
         }
         self.tell_denied();
+    }
+
+    fn switch_api_kind(&self, kind: u32, on: bool) {
+        match domain_of(kind).filter(|_| self.is_by_call.load(Ordering::Relaxed)) {
+            Some(domain) => self.switch_calls(domain, on),
+            None if on => self.enable_kind(kind),
+            None => self.disable_kind(kind),
+        }
+    }
+
+    /// Finds out whether this CUPTI switches calls one by one, where that is asked for, before there is a context.
+    fn choose_how(&self) {
+        if !self.is_by_call.load(Ordering::Relaxed) {
+            return;
+        }
+        let is_on = |domain: u32| {
+            let mut kinds = self.api_kinds.iter().chain(&self.watched_kinds);
+            kinds.any(|kind| domain_of(*kind) == Some(domain))
+        };
+        let mut rare = chatter::RARE.iter().filter(|(domain, _)| is_on(*domain));
+        if !self.cupti.can_mute() || !rare.all(|(domain, id)| self.cupti.switch_call(*domain, *id, true)) {
+            self.is_by_call.store(false, Ordering::Relaxed);
+            log::line(
+                1,
+                format_args!("GPUPROF_API_CALLS=by-call needs CUPTI 12.5 or later: calls are switched by kind"),
+            );
+        }
+    }
+
+    /// Switches each call of a domain that is no question. One stays on: see [`chatter::RARE`].
+    fn switch_calls(&self, domain: u32, on: bool) {
+        /// No API has more.
+        const MOST: u32 = 4096;
+        let is_question = |id| chatter::CALLS.iter().any(|call| (call.0, call.1) == (domain, id));
+        let stays = |id| chatter::RARE.contains(&(domain, id));
+        let ids = (1..MOST).take_while(|id| self.cupti.callback_name(domain, *id).is_some());
+        for id in ids.filter(|id| !is_question(*id) && !stays(*id)) {
+            if !cupti::may_call() {
+                return;
+            }
+            self.cupti.switch_call(domain, id, on);
+        }
     }
 
     /// Switches off records of calls that only ask a question, where that is wanted and can be done; must follow the
@@ -274,10 +330,14 @@ impl Session {
         // The lock is not held while CUPTI is called, which may hang: the end of the program asks for the list.
         let mut muted = Vec::new();
         for &(domain, id, name) in chatter::CALLS {
-            let is_driver = domain == CUPTI_CB_DOMAIN_DRIVER_API;
-            let kind = if is_driver { CUPTI_ACTIVITY_KIND_DRIVER } else { CUPTI_ACTIVITY_KIND_RUNTIME };
-            let is_on = self.api_kinds.contains(&kind) || self.watched_kinds.contains(&kind);
-            if is_on && self.cupti.mute(domain, id) {
+            let is_here = |kinds: &[u32]| kinds.iter().any(|kind| domain_of(*kind) == Some(domain));
+            let is_on = is_here(&self.api_kinds) || is_here(&self.watched_kinds);
+            // Called one by one, it was never switched on.
+            let is_out = || match self.is_by_call.load(Ordering::Relaxed) {
+                true => self.cupti.callback_name(domain, id).is_some(),
+                false => self.cupti.switch_call(domain, id, false),
+            };
+            if is_on && is_out() {
                 muted.push(name);
             }
         }

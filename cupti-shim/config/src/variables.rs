@@ -49,6 +49,16 @@ pub enum Graph {
     Graph,
 }
 
+/// How CUPTI is asked for records of API calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ApiCalls {
+    /// All calls of an API, and those that only ask a question left out again.
+    #[default]
+    ByKind,
+    /// Each call that is wanted by itself, so that CUPTI need not look at the others.
+    ByCall,
+}
+
 /// What happens at the size limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SizePolicy {
@@ -117,6 +127,7 @@ pub struct Settings {
     pub verbose: u8,
     pub cupti: Option<Vec<u8>>,
     pub mute: bool,
+    pub api_calls: ApiCalls,
     pub nvtx: bool,
     pub nvtx_chain: Option<Vec<u8>>,
     pub runtime_dir: RuntimeDir,
@@ -158,6 +169,7 @@ impl Default for Settings {
             verbose: 1,
             cupti: None,
             mute: true,
+            api_calls: ApiCalls::ByKind,
             nvtx: true,
             nvtx_chain: None,
             runtime_dir: RuntimeDir::Default,
@@ -253,6 +265,7 @@ static MEMBERSHIPS: [(&str, Membership); 2] =
     [("launched", Membership::Launched), ("ran-inside", Membership::RanInside)];
 static PREPARES: [(&str, Prepare); 3] = [("auto", Prepare::Auto), ("on", Prepare::On), ("off", Prepare::Off)];
 static GRAPHS: [(&str, Graph); 2] = [("node", Graph::Node), ("graph", Graph::Graph)];
+static API_CALLS: [(&str, ApiCalls); 2] = [("by-kind", ApiCalls::ByKind), ("by-call", ApiCalls::ByCall)];
 static POLICIES: [(&str, SizePolicy); 2] = [("stop", SizePolicy::Stop), ("ring", SizePolicy::Ring)];
 
 /// Frames of a launch that are kept unless a number is given: enough to leave a framework's own.
@@ -361,6 +374,16 @@ pub static VARIABLES: &[Variable] = &[
         doc: "Leave out calls that only ask a question, such as cudaGetDevice, where CUPTI can (12.5 and later)",
         read: |s, v| switch(v).map(|on| s.mute = on),
         show: |s| show_switch(s.mute),
+    },
+    Variable {
+        name: "GPUPROF_API_CALLS",
+        flag: Flag::None, // Until hardware has said what it costs.
+        default: "by-kind",
+        range: "by-kind or by-call",
+        doc: "How CUPTI is asked for API calls: for all of an API, with questions left out again, or for each wanted call \
+              by itself, which may be cheaper (12.5 and later, with GPUPROF_MUTE=on)",
+        read: |s, v| word(v, &API_CALLS).map(|how| s.api_calls = how),
+        show: |s| word_of(&s.api_calls, &API_CALLS),
     },
     Variable {
         name: "GPUPROF_NVTX",

@@ -52,6 +52,7 @@ fn every_setting_is_read() {
         ("GPUPROF_KINDS", "-sync,+uvm"),
         ("GPUPROF_GRAPH", "node"),
         ("GPUPROF_MUTE", "off"),
+        ("GPUPROF_API_CALLS", "by-call"),
         ("GPUPROF_NVTX", "off"),
         ("GPUPROF_LAUNCH_STACKS", "3"),
         ("GPUPROF_PROCESSES", "name:python*"),

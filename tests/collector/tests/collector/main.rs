@@ -1,5 +1,6 @@
 //! `libgpuprof.so` in programs that use the simulator: one file per question, one binary, linked once.
 
+mod api_calls;
 mod attach;
 mod common;
 mod cost;
