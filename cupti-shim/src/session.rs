@@ -102,6 +102,8 @@ pub struct Session {
     probe_thread: AtomicU32,
     /// The correlation id that this call was given; 0: it was not seen.
     probe_id: AtomicU32,
+    /// What a driver call of our own said last: devices and 1; 0: nothing.
+    device_count: AtomicU32,
     /// Names of calls that CUPTI leaves out for us.
     pub muted: Mutex<Vec<&'static str>>,
     /// Contexts created so far.
@@ -183,6 +185,7 @@ impl Session {
             flush_word: AtomicU32::new(0),
             probe_thread: AtomicU32::new(0),
             probe_id: AtomicU32::new(0),
+            device_count: AtomicU32::new(0),
             muted: Mutex::new(Vec::new()),
             contexts: AtomicU64::new(0),
         })
@@ -351,7 +354,7 @@ impl Session {
         if !self.settings.kinds.contains(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER) {
             return;
         }
-        for device in 0..self.driver.compute_capabilities().len() as u32 {
+        for device in 0..self.devices() {
             if let Err(error) = self.cupti.configure_unified_memory(device) {
                 log::line(1, format_args!("unified memory of device {device} cannot be recorded: {error}"));
             }
@@ -359,6 +362,14 @@ impl Session {
         // Its records carry times alone, so the windows sort them out; on for good, as migrations are few.
         self.enable_kind(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
         self.tell_denied();
+    }
+
+    /// How many devices there are. The question is a driver call of our own, among the program's on its thread, so it is
+    /// made as one that leaves no row.
+    fn devices(&self) -> u32 {
+        let asked =
+            GATE.call(self, 1, || true).and_then(|()| self.device_count.load(Ordering::Relaxed).checked_sub(1));
+        asked.or_else(|| u32::try_from(self.driver.device_count()?).ok()).unwrap_or(0)
     }
 
     /// Waits for the GPU if the user asked for it at the edges of a window.
@@ -393,7 +404,8 @@ impl Session {
         let (mut made, mut id) = (0, 1);
         while made < most && id != 0 {
             self.probe_id.store(0, Ordering::Release);
-            self.driver.device_count();
+            let devices = self.driver.device_count().and_then(|n| u32::try_from(n).ok());
+            self.device_count.store(devices.map_or(0, |n| n.saturating_add(1)), Ordering::Relaxed);
             id = self.probe_id.load(Ordering::Acquire);
             made += 1;
             if id != 0 && is_enough(id) {

@@ -139,6 +139,11 @@ impl Launched {
 /// What keeps it from being started: no collector, no place for the traces.
 pub(super) fn launch(args: &Args, say: &dyn Fn(&str), started: &mut dyn FnMut(u32, &Path)) -> Result<Launch> {
     let mut environment = Environment::new(std::env::vars_os());
+    let given = |name: &str| args.settings.variables().any(|(given, _)| given == name);
+    if given("GPUPROF_PRESET") && !given("GPUPROF_KINDS") {
+        // What is asked for here takes the place of what the shell has.
+        environment.remove("GPUPROF_KINDS");
+    }
     for (name, value) in args.settings.variables() {
         environment.set(name, value);
     }

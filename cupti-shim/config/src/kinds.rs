@@ -53,6 +53,37 @@ pub static GROUPS: &[KindGroup] = &[
     ),
 ];
 
+/// How much is collected where no kinds are named.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Preset {
+    /// What the GPU did, and the names that go with it.
+    Light,
+    /// Beside it the API calls, and what waited for what.
+    #[default]
+    Default,
+    /// Everything that has a group, but for whole graph launches, which would hide their nodes.
+    Full,
+}
+
+/// The presets as they are written.
+pub static PRESETS: [(&str, Preset); 3] =
+    [("light", Preset::Light), ("default", Preset::Default), ("full", Preset::Full)];
+
+impl Preset {
+    /// What it collects.
+    pub fn kinds(self) -> Kinds {
+        match self {
+            // One record for each device, context and stream: they cost nothing, and reports name them.
+            Preset::Light => Kinds::of(|group| {
+                matches!(group.name, "kernel" | "memcpy" | "memset" | "device" | "context" | "stream" | "name")
+            }),
+            Preset::Default => Kinds::default(),
+            // Whole graph launches hide their nodes: never without being named.
+            Preset::Full => Kinds::of(|group| group.name != "graph"),
+        }
+    }
+}
+
 /// A set of CUPTI activity kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kinds(u128);
@@ -130,8 +161,7 @@ impl Kinds {
     fn apply(&mut self, name: &str, on: bool) -> Result<(), String> {
         let other = match name {
             "default" => Some(Kinds::default()),
-            // Whole graph launches hide their nodes: never without being named.
-            "all" => Some(Kinds::of(|group| group.name != "graph")),
+            "all" => Some(Preset::Full.kinds()),
             "none" => Some(Kinds::NONE),
             "api" => Some(Kinds::of(|group| matches!(group.name, "runtime" | "driver"))),
             _ => GROUPS.iter().find(|group| group.name == name).map(|group| Kinds::of(|g| g.name == group.name)),

@@ -4,7 +4,7 @@
 use crate::capture::{Capture, GRAMMAR};
 use crate::control::RuntimeDir;
 use crate::glob;
-use crate::kinds::{GRAPH_TRACE, Kinds};
+use crate::kinds::{GRAPH_TRACE, Kinds, PRESETS, Preset};
 use crate::nearest::nearest;
 use crate::ring::{DUMP_GRAMMAR, DumpRule, RING_GRAMMAR, Ring};
 use crate::signals;
@@ -104,6 +104,7 @@ pub struct Settings {
     pub membership: Membership,
     pub prepare: Prepare,
     pub sync_at_range: bool,
+    pub preset: Preset,
     pub kinds: Kinds,
     pub graph: Graph,
     /// A multiple of 4096.
@@ -151,6 +152,7 @@ impl Default for Settings {
             membership: Membership::Launched,
             prepare: Prepare::Auto,
             sync_at_range: false,
+            preset: Preset::Default,
             kinds: Kinds::default(),
             graph: Graph::Node,
             block_bytes: 512 << 10,
@@ -347,6 +349,15 @@ pub static VARIABLES: &[Variable] = &[
         doc: "Wait for the device where a window opens and closes; slows the program down",
         read: |s, v| switch(v).map(|on| s.sync_at_range = on),
         show: |s| show_switch(s.sync_at_range),
+    },
+    Variable {
+        name: "GPUPROF_PRESET",
+        flag: Flag::Value("preset", "HOW-MUCH"),
+        default: "default",
+        range: "light (kernels, copies, fills, and what names GPUs, contexts and streams), default or full (every kind)",
+        doc: "How much is collected, and so what it costs; --kinds takes its place",
+        read: |s, v| word(v, &PRESETS).map(|preset| s.preset = preset),
+        show: |s| word_of(&s.preset, &PRESETS),
     },
     Variable {
         name: "GPUPROF_KINDS",
@@ -673,6 +684,7 @@ pub fn from_env<'a>(variables: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> (S
     let mut settings = Settings::default();
     let mut problems = Vec::new();
     let mut seen = 0u64;
+    let mut has_kinds = false;
     for (name, value) in variables.filter(|(name, value)| name.starts_with(PREFIX.as_bytes()) && !value.is_empty())
     {
         let Some((i, variable)) = VARIABLES.iter().enumerate().find(|(_, v)| v.name.as_bytes() == name) else {
@@ -683,7 +695,9 @@ pub fn from_env<'a>(variables: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> (S
             continue;
         }
         seen |= 1 << i;
-        if let Err(why) = (variable.read)(&mut settings, value) {
+        let read = (variable.read)(&mut settings, value);
+        has_kinds |= variable.name == "GPUPROF_KINDS" && read.is_ok();
+        if let Err(why) = read {
             let instead = match variable.default {
                 "" => "it is left out".to_owned(),
                 default => format!("{default} is used"),
@@ -691,6 +705,9 @@ pub fn from_env<'a>(variables: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> (S
             let why = format!("{why}; {instead}");
             problems.push(Problem { variable: variable.name.to_owned(), value: shown(value), why });
         }
+    }
+    if !has_kinds {
+        settings.kinds = settings.preset.kinds();
     }
     // Two ways to ask for the same.
     if settings.graph == Graph::Graph {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::common::sim::{Ended, Sim};
 use crate::common::{Trace, one, said};
 use serde_json::Value;
-use trace_format::tables::ApiRow;
+use trace_format::tables::{ApiRow, ContextRow, DeviceRow, MemcpyRow, MemoryRow, OverheadRow, StreamRow, SyncRow};
 
 /// How often each call was recorded.
 fn calls(trace: &Trace) -> BTreeMap<(u32, String), usize> {
@@ -89,6 +89,25 @@ fn where_calls_cannot_be_switched_one_by_one_they_are_switched_by_kind_and_one_l
     let refused = refused.fail("cuptiActivityEnableDriverApi:27@1").run();
     assert_eq!(said(&refused).len(), 1, "{}", refused.stderr);
     assert_eq!(calls(&one(&refused)), calls(&run(&sim, "by-kind", &["chatty", "20"], &[]).1));
+}
+
+#[test]
+fn a_preset_is_a_set_of_kinds_and_kinds_take_its_place() {
+    let sim = Sim::new("12.8");
+    let trace = |settings: &[(&str, &str)]| run(&sim, "by-kind", &["vector_add", "10"], settings).1;
+    let calls = |trace: &Trace| trace.rows::<ApiRow>().len();
+    let gpu = |trace: &Trace| (trace.kernels().len(), trace.rows::<MemcpyRow>().len());
+    let names = |trace: &Trace| {
+        [trace.rows::<DeviceRow>().len(), trace.rows::<ContextRow>().len(), trace.rows::<StreamRow>().len()]
+    };
+    let (light, plain) = (trace(&[("GPUPROF_PRESET", "light")]), trace(&[]));
+    assert_eq!((gpu(&light), names(&light)), (gpu(&plain), names(&plain)));
+    assert_eq!((calls(&light), light.rows::<SyncRow>().len(), light.rows::<OverheadRow>().len()), (0, 0, 0));
+    let full = trace(&[("GPUPROF_PRESET", "full")]);
+    assert_eq!((gpu(&full), self::calls(&full)), (gpu(&plain), self::calls(&plain)));
+    assert!(!full.rows::<MemoryRow>().is_empty() && plain.rows::<MemoryRow>().is_empty());
+    let named = trace(&[("GPUPROF_PRESET", "light"), ("GPUPROF_KINDS", "+memory")]);
+    assert_eq!((calls(&named), named.rows::<MemoryRow>().is_empty()), (calls(&plain), false));
 }
 
 #[test]
