@@ -158,6 +158,8 @@ functions! {
         enable_driver_api = "cuptiActivityEnableDriverApi" (u32, u8);
         /// Which unified memory counters.
         configure_unified_memory = "cuptiActivityConfigureUnifiedMemoryCounter" (*mut c_void, u32);
+        /// When kernels were queued and submitted.
+        enable_latency_timestamps = "cuptiActivityEnableLatencyTimestamps" (u8);
         /// Listen to an OpenACC runtime: its functions to register, unregister and look up.
         openacc_initialize = "cuptiOpenACCInitialize" (*mut c_void, *mut c_void, *mut c_void);
         /// Listen to an OpenMP runtime: its function to look up, the number of the host device, the tool's data.
@@ -330,6 +332,13 @@ impl Cupti {
         // SAFETY: the array holds as many configurations as are announced.
         let code = unsafe { f(configs.as_mut_ptr().cast(), configs.len() as u32) };
         Self::check("cuptiActivityConfigureUnifiedMemoryCounter", code)
+    }
+
+    /// Has kernels' records say when each was queued and submitted.
+    pub fn use_latency_timestamps(&self) -> Result<(), CuptiError> {
+        // SAFETY: a plain value.
+        let code = self.enable_latency_timestamps.map(|f| unsafe { f(1) });
+        Self::check("cuptiActivityEnableLatencyTimestamps", code.unwrap_or(cupti_sys::CUPTI_ERROR_NOT_SUPPORTED))
     }
 
     /// Has CUPTI listen to an OpenACC runtime, whose functions these are.

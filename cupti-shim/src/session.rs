@@ -21,6 +21,7 @@ use cupti_sys::{
     CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
     CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, cbid,
 };
+use shim_config::kinds::LATENCY;
 use shim_config::{ApiCalls, Cause, DumpRule, Graph, Prepare, Settings};
 
 use crate::cupti::{Cupti, CuptiError, Subscriber};
@@ -204,6 +205,11 @@ impl Session {
         let _ = self.cupti.enable_callback(subscriber, resource, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, true);
         for id in [cbid::driver::PROFILER_START, cbid::driver::PROFILER_STOP] {
             self.cupti.enable_callback(subscriber, driver, id, true)?;
+        }
+        if self.settings.kinds.contains(LATENCY)
+            && let Err(error) = self.cupti.use_latency_timestamps()
+        {
+            log::line(1, format_args!("when kernels were queued and submitted is not available: {error}"));
         }
         let wanted = DEFINING_KINDS.into_iter().filter(|k| self.settings.kinds.contains(*k));
         wanted.for_each(|kind| self.enable_kind(kind));

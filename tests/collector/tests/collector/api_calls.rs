@@ -17,6 +17,9 @@ fn calls(trace: &Trace) -> BTreeMap<(u32, String), usize> {
     calls
 }
 
+/// A player with its arguments, and settings.
+type Case<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)]);
+
 fn run(sim: &Sim, how: &str, player: &[&str], settings: &[(&str, &str)]) -> (Ended, Trace) {
     let (name, args) = player.split_first().expect("a player");
     let mut run = sim.player(name).args(args).env("GPUPROF_API_CALLS", how).inject();
@@ -32,7 +35,7 @@ fn run(sim: &Sim, how: &str, player: &[&str], settings: &[(&str, &str)]) -> (End
 #[test]
 fn both_ways_bring_the_same_records_and_by_call_cupti_looks_at_fewer() {
     let gated = [("GPUPROF_CAPTURE", "profiler-api")];
-    let cases: [(&[&str], &[(&str, &str)]); 4] = [
+    let cases: [Case<'_>; 4] = [
         (&["chatty", "200"], &[]),
         (&["chatty", "20", "3"], &gated),
         (&["chatty", "50"], &[("GPUPROF_KINDS", "-driver")]),
@@ -120,4 +123,30 @@ fn calls_that_fail_are_seen_by_the_ring_either_way() {
         assert_eq!((ended.code(), said(&ended).len()), (Some(0), 0), "{how}: {}", ended.stderr);
         assert_eq!(ended.totals().generated_of(5), 20 + 3, "{how}");
     }
+}
+
+#[test]
+fn kernels_say_when_they_were_queued_and_submitted_where_that_is_asked_for() {
+    for version in ["11.8", "12.8", "13.0"] {
+        let sim = Sim::new(version);
+        let kernels =
+            |kinds: &str| run(&sim, "by-kind", &["vector_add", "10"], &[("GPUPROF_KINDS", kinds)]).1.kernels();
+        let plain = kernels("default");
+        assert!(plain.iter().all(|k| k.queued_ns.is_none() && k.submitted_ns.is_none()), "CUPTI {version}");
+        for kinds in ["+latency", "kernel,latency"] {
+            let asked = kernels(kinds);
+            assert_eq!(asked.len(), 10);
+            let in_order = |k: &trace_format::tables::KernelRow| {
+                let (queued, submitted) = k.queued_ns.zip(k.submitted_ns)?;
+                Some(queued > 0 && queued <= submitted && submitted <= k.start_ns)
+            };
+            assert!(asked.iter().all(|k| in_order(k) == Some(true)), "CUPTI {version}, {kinds}: {asked:?}");
+        }
+    }
+    let sim = Sim::new("12.8");
+    let refused = sim.player("vector_add").env("GPUPROF_KINDS", "+latency").inject();
+    let refused = refused.fail("cuptiActivityEnableLatencyTimestamps:27").run();
+    let lines = said(&refused);
+    assert!(lines.len() == 1 && lines[0].contains("queued and submitted is not available"), "{lines:?}");
+    assert!(one(&refused).kernels().iter().all(|k| k.queued_ns.is_none()));
 }
