@@ -13,4 +13,5 @@ mod life;
 mod manners;
 mod real_driver;
 mod ring;
+mod stalls;
 mod volume;
