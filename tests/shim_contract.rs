@@ -33,8 +33,10 @@ const ALLOWED: [&str; 8] = [
     "libutil.so.1",
 ];
 
-/// All that others may call: the driver at `cuInit`, NVTX at its first range.
-const EXPORTS: [&str; 2] = ["InitializeInjection", "InitializeInjectionNvtx2"];
+/// All that others may call: the driver at `cuInit`, NVTX at its first range, OpenACC and OpenMP runtimes at their
+/// beginning.
+const EXPORTS: [&str; 4] =
+    ["InitializeInjection", "InitializeInjectionNvtx2", "acc_register_library", "ompt_start_tool"];
 
 /// Asked for without a version because they are newer than the glibc it is for: absent ones stay null, and Rust's
 /// standard library then does without.

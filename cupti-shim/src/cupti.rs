@@ -158,6 +158,12 @@ functions! {
         enable_driver_api = "cuptiActivityEnableDriverApi" (u32, u8);
         /// Which unified memory counters.
         configure_unified_memory = "cuptiActivityConfigureUnifiedMemoryCounter" (*mut c_void, u32);
+        /// When kernels were queued and submitted.
+        enable_latency_timestamps = "cuptiActivityEnableLatencyTimestamps" (u8);
+        /// Listen to an OpenACC runtime: its functions to register, unregister and look up.
+        openacc_initialize = "cuptiOpenACCInitialize" (*mut c_void, *mut c_void, *mut c_void);
+        /// Listen to an OpenMP runtime: its function to look up, the number of the host device, the tool's data.
+        openmp_initialize = "cuptiOpenMpInitialize_v2" (*mut c_void, c_int, *mut c_void);
     }
 }
 
@@ -302,15 +308,15 @@ impl Cupti {
         self.enable_runtime_api.is_some() && self.enable_driver_api.is_some()
     }
 
-    /// Records of function `id` in `domain` on or off; false where it was refused.
-    pub fn mute(&self, domain: u32, id: u32) -> bool {
+    /// Records of function `id` in `domain` on or off, whatever its kind; false where it was refused.
+    pub fn switch_call(&self, domain: u32, id: u32, on: bool) -> bool {
         let f = if domain == cupti_sys::CUPTI_CB_DOMAIN_DRIVER_API {
             self.enable_driver_api
         } else {
             self.enable_runtime_api
         };
         // SAFETY: plain values.
-        f.is_some_and(|f| unsafe { f(id, 0) } == 0)
+        f.is_some_and(|f| unsafe { f(id, u8::from(on)) } == 0)
     }
 
     /// Switches the unified memory counters of `device` on (before the kind is enabled).
@@ -326,6 +332,38 @@ impl Cupti {
         // SAFETY: the array holds as many configurations as are announced.
         let code = unsafe { f(configs.as_mut_ptr().cast(), configs.len() as u32) };
         Self::check("cuptiActivityConfigureUnifiedMemoryCounter", code)
+    }
+
+    /// Has kernels' records say when each was queued and submitted.
+    pub fn use_latency_timestamps(&self) -> Result<(), CuptiError> {
+        // SAFETY: a plain value.
+        let code = self.enable_latency_timestamps.map(|f| unsafe { f(1) });
+        Self::check("cuptiActivityEnableLatencyTimestamps", code.unwrap_or(cupti_sys::CUPTI_ERROR_NOT_SUPPORTED))
+    }
+
+    /// Has CUPTI listen to an OpenACC runtime, whose functions these are.
+    pub fn initialize_openacc(
+        &self,
+        register: *mut c_void,
+        unregister: *mut c_void,
+        lookup: *mut c_void,
+    ) -> Result<(), CuptiError> {
+        // SAFETY: passed on from the runtime, for which CUPTI then is a tool like others.
+        let code = self.openacc_initialize.map(|f| unsafe { f(register, unregister, lookup) });
+        Self::check("cuptiOpenACCInitialize", code.unwrap_or(cupti_sys::CUPTI_ERROR_NOT_SUPPORTED))
+    }
+
+    /// Has CUPTI listen to an OpenMP runtime, which gave this to its tool. (`cuptiOpenMpInitialize` is of the time before
+    /// OpenMP 5.0 and refuses.)
+    pub fn initialize_openmp(
+        &self,
+        lookup: *mut c_void,
+        device: c_int,
+        data: *mut c_void,
+    ) -> Result<(), CuptiError> {
+        // SAFETY: as above.
+        let code = self.openmp_initialize.map(|f| unsafe { f(lookup, device, data) });
+        Self::check("cuptiOpenMpInitialize_v2", code.unwrap_or(cupti_sys::CUPTI_ERROR_NOT_SUPPORTED))
     }
 
     /// The vendor's walker, for the stride probe.

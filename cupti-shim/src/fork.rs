@@ -36,6 +36,9 @@ mod tests {
     const KEPT: &[(&str, &str, &str)] = &[
         ("lib.rs", "BROKEN", "a panic of ours has left the same memory in the child"),
         ("lib.rs", "ONCE", "the hook for panics is inherited too"),
+        ("directives.rs", "OPENACC_GIVEN", "the child has the same runtime"),
+        ("directives.rs", "OPENMP_GIVEN", "the child has the same runtime"),
+        ("directives.rs", "OPENMP_DEVICE", "the child has the same runtime"),
         ("load.rs", "LOADED", "the environment and the settings are the same"),
         ("load.rs", "SNAPSHOT", "the environment is the same; Loaded::inert looks at the pid"),
         ("log.rs", "SEEN", "standard error is inherited"),
@@ -80,7 +83,7 @@ mod tests {
     /// Names of the variables that are written to while the program runs.
     fn variables(text: &str) -> impl Iterator<Item = &str> {
         const MUTABLE: &[&str] =
-            &["Atomic", "[Atomic", "[[Atomic", "Mutex", "OnceLock", "Gate", "Names", "Counters"];
+            &["Atomic", "[Atomic", "[[Atomic", "Given", "Mutex", "OnceLock", "Gate", "Names", "Counters"];
         text.lines().filter_map(|line| {
             let line = line.trim_start();
             let (_, declared) = line.split_once("static ").filter(|(before, _)| !before.contains("//"))?;

@@ -8,15 +8,16 @@
 //! buffers   CUPTI asks for a block, CUPTI gives it back ─▶ decode::names interns what dies with its module ─▶ queue
 //! flush     the thread that asks CUPTI for its buffers, every interval and at the end
 //! nvtx      the program's own ranges ─▶ queue
+//! directives OpenACC and OpenMP runtimes ─▶ CUPTI
 //! python    where in a Python program each kernel was launched ─▶ queue
 //! writer    the thread that takes from the queues: decode ─▶ filter ─▶ columns ─▶ frames ─▶ output
 //! control   the thread that answers `gpuprof ctl`: gate, flush, marks, settings
 //! exit      waits for the last flush and for the file to be closed
 //! ```
 //!
-//! The exported functions are in this file, and so is [`guard`], through which everybody else calls us. What runs on the program's threads takes no
-//! memory and no lock (starting and stopping a window apart), never waits for our threads, and does nothing in a
-//! forked child ([`sys::is_ours`]).
+//! The exported functions are in this file and in `directives`, and here is [`guard`], through which everybody else calls
+//! us. What runs on the program's threads takes no memory and no lock (starting and stopping a window apart), never waits
+//! for our threads, and does nothing in a forked child ([`sys::is_ours`]).
 
 #![warn(clippy::panic, clippy::unwrap_used, clippy::exit)]
 #![allow(unsafe_code, reason = "all of it is at the border to CUPTI, the driver and the C library")]
@@ -28,6 +29,7 @@ mod control;
 mod correlation;
 mod cupti;
 mod decode;
+mod directives;
 mod driver;
 mod exit;
 mod failure;

@@ -18,9 +18,11 @@ use cupti_sys::{
     CUPTI_ACTIVITY_KIND_CONTEXT, CUPTI_ACTIVITY_KIND_DEVICE, CUPTI_ACTIVITY_KIND_DRIVER,
     CUPTI_ACTIVITY_KIND_GRAPH_TRACE, CUPTI_ACTIVITY_KIND_NAME, CUPTI_ACTIVITY_KIND_RUNTIME,
     CUPTI_ACTIVITY_KIND_STREAM, CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, CUPTI_CB_DOMAIN_DRIVER_API,
-    CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, cbid,
+    CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
+    CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, cbid,
 };
-use shim_config::{Cause, DumpRule, Graph, Prepare, Settings};
+use shim_config::kinds::LATENCY;
+use shim_config::{ApiCalls, Cause, DumpRule, Graph, Prepare, Settings};
 
 use crate::cupti::{Cupti, CuptiError, Subscriber};
 use crate::driver::Driver;
@@ -28,7 +30,7 @@ use crate::gate::GATE;
 use crate::load::{self, Loaded};
 use crate::strides::Strides;
 use crate::writer::{self, Shared};
-use crate::{chatter, control, cupti, exit, flight, flush, log, process, python, sys};
+use crate::{chatter, control, cupti, directives, exit, flight, flush, log, process, python, sys};
 use attach::measure;
 use callbacks::{buffer_completed, buffer_requested};
 
@@ -91,6 +93,8 @@ pub struct Session {
     api_kinds: Vec<u32>,
     /// Kinds that a rule of the flight recorder judges: on for good, whatever the gate does.
     watched_kinds: Vec<u32>,
+    /// Calls are switched one by one, and their kinds stay off.
+    is_by_call: AtomicBool,
     /// The first context exists: threads run, and there is a file.
     started: AtomicBool,
     /// Woken when the flush thread has something to do.
@@ -99,10 +103,21 @@ pub struct Session {
     probe_thread: AtomicU32,
     /// The correlation id that this call was given; 0: it was not seen.
     probe_id: AtomicU32,
+    /// What a driver call of our own said last: devices and 1; 0: nothing.
+    device_count: AtomicU32,
     /// Names of calls that CUPTI leaves out for us.
     pub muted: Mutex<Vec<&'static str>>,
     /// Contexts created so far.
     pub contexts: AtomicU64,
+}
+
+/// The domain of the calls that records of a kind tell of. None: it tells of none.
+fn domain_of(kind: u32) -> Option<u32> {
+    match kind {
+        CUPTI_ACTIVITY_KIND_DRIVER => Some(CUPTI_CB_DOMAIN_DRIVER_API),
+        CUPTI_ACTIVITY_KIND_RUNTIME => Some(CUPTI_CB_DOMAIN_RUNTIME_API),
+        _ => None,
+    }
 }
 
 static SESSION: AtomicPtr<Session> = AtomicPtr::new(std::ptr::null_mut());
@@ -166,10 +181,12 @@ impl Session {
             gpu_kinds,
             api_kinds,
             watched_kinds: watched_kinds.to_vec(),
+            is_by_call: AtomicBool::new(settings.mute && settings.api_calls == ApiCalls::ByCall),
             started: AtomicBool::new(false),
             flush_word: AtomicU32::new(0),
             probe_thread: AtomicU32::new(0),
             probe_id: AtomicU32::new(0),
+            device_count: AtomicU32::new(0),
             muted: Mutex::new(Vec::new()),
             contexts: AtomicU64::new(0),
         })
@@ -189,9 +206,15 @@ impl Session {
         for id in [cbid::driver::PROFILER_START, cbid::driver::PROFILER_STOP] {
             self.cupti.enable_callback(subscriber, driver, id, true)?;
         }
+        if self.settings.kinds.contains(LATENCY)
+            && let Err(error) = self.cupti.use_latency_timestamps()
+        {
+            log::line(1, format_args!("when kernels were queued and submitted is not available: {error}"));
+        }
         let wanted = DEFINING_KINDS.into_iter().filter(|k| self.settings.kinds.contains(*k));
         wanted.for_each(|kind| self.enable_kind(kind));
-        self.watched_kinds.iter().for_each(|kind| self.enable_kind(*kind));
+        self.choose_how();
+        self.watched_kinds.iter().for_each(|kind| self.switch_api_kind(*kind, true));
         if !self.watched_kinds.is_empty() {
             self.mute_questions();
         }
@@ -203,6 +226,7 @@ impl Session {
             // One that this CUPTI does not know cannot be called either.
             let _ = self.cupti.enable_callback(subscriber, domain, id, true);
         });
+        directives::hand_over(self);
         self.tell_denied();
         if let (Some(number), true) = (self.settings.dump_signal, self.settings.ring.is_some()) {
             flight::signal::install(number);
@@ -256,12 +280,54 @@ impl Session {
     /// Switches API calls and all else that is complete when it is recorded.
     pub fn switch_api_kinds(&self, on: bool) {
         for &kind in self.api_kinds.iter().filter(|kind| !self.watched_kinds.contains(kind)) {
-            if on { self.enable_kind(kind) } else { self.disable_kind(kind) }
+            self.switch_api_kind(kind, on);
         }
         if on {
             self.mute_questions();
         }
         self.tell_denied();
+    }
+
+    fn switch_api_kind(&self, kind: u32, on: bool) {
+        match domain_of(kind).filter(|_| self.is_by_call.load(Ordering::Relaxed)) {
+            Some(domain) => self.switch_calls(domain, on),
+            None if on => self.enable_kind(kind),
+            None => self.disable_kind(kind),
+        }
+    }
+
+    /// Finds out whether this CUPTI switches calls one by one, where that is asked for, before there is a context.
+    fn choose_how(&self) {
+        if !self.is_by_call.load(Ordering::Relaxed) {
+            return;
+        }
+        let is_on = |domain: u32| {
+            let mut kinds = self.api_kinds.iter().chain(&self.watched_kinds);
+            kinds.any(|kind| domain_of(*kind) == Some(domain))
+        };
+        let mut rare = chatter::RARE.iter().filter(|(domain, _)| is_on(*domain));
+        if !self.cupti.can_mute() || !rare.all(|(domain, id)| self.cupti.switch_call(*domain, *id, true)) {
+            self.is_by_call.store(false, Ordering::Relaxed);
+            log::line(
+                1,
+                format_args!("GPUPROF_API_CALLS=by-call needs CUPTI 12.5 or later: calls are switched by kind"),
+            );
+        }
+    }
+
+    /// Switches each call of a domain that is no question. One stays on: see [`chatter::RARE`].
+    fn switch_calls(&self, domain: u32, on: bool) {
+        /// No API has more.
+        const MOST: u32 = 4096;
+        let is_question = |id| chatter::CALLS.iter().any(|call| (call.0, call.1) == (domain, id));
+        let stays = |id| chatter::RARE.contains(&(domain, id));
+        let ids = (1..MOST).take_while(|id| self.cupti.callback_name(domain, *id).is_some());
+        for id in ids.filter(|id| !is_question(*id) && !stays(*id)) {
+            if !cupti::may_call() {
+                return;
+            }
+            self.cupti.switch_call(domain, id, on);
+        }
     }
 
     /// Switches off records of calls that only ask a question, where that is wanted and can be done; must follow the
@@ -273,10 +339,14 @@ impl Session {
         // The lock is not held while CUPTI is called, which may hang: the end of the program asks for the list.
         let mut muted = Vec::new();
         for &(domain, id, name) in chatter::CALLS {
-            let is_driver = domain == CUPTI_CB_DOMAIN_DRIVER_API;
-            let kind = if is_driver { CUPTI_ACTIVITY_KIND_DRIVER } else { CUPTI_ACTIVITY_KIND_RUNTIME };
-            let is_on = self.api_kinds.contains(&kind) || self.watched_kinds.contains(&kind);
-            if is_on && self.cupti.mute(domain, id) {
+            let is_here = |kinds: &[u32]| kinds.iter().any(|kind| domain_of(*kind) == Some(domain));
+            let is_on = is_here(&self.api_kinds) || is_here(&self.watched_kinds);
+            // Called one by one, it was never switched on.
+            let is_out = || match self.is_by_call.load(Ordering::Relaxed) {
+                true => self.cupti.callback_name(domain, id).is_some(),
+                false => self.cupti.switch_call(domain, id, false),
+            };
+            if is_on && is_out() {
                 muted.push(name);
             }
         }
@@ -290,7 +360,7 @@ impl Session {
         if !self.settings.kinds.contains(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER) {
             return;
         }
-        for device in 0..self.driver.compute_capabilities().len() as u32 {
+        for device in 0..self.devices() {
             if let Err(error) = self.cupti.configure_unified_memory(device) {
                 log::line(1, format_args!("unified memory of device {device} cannot be recorded: {error}"));
             }
@@ -298,6 +368,14 @@ impl Session {
         // Its records carry times alone, so the windows sort them out; on for good, as migrations are few.
         self.enable_kind(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
         self.tell_denied();
+    }
+
+    /// How many devices there are. The question is a driver call of our own, among the program's on its thread, so it is
+    /// made as one that leaves no row.
+    fn devices(&self) -> u32 {
+        let asked =
+            GATE.call(self, 1, || true).and_then(|()| self.device_count.load(Ordering::Relaxed).checked_sub(1));
+        asked.or_else(|| u32::try_from(self.driver.device_count()?).ok()).unwrap_or(0)
     }
 
     /// Waits for the GPU if the user asked for it at the edges of a window.
@@ -332,7 +410,8 @@ impl Session {
         let (mut made, mut id) = (0, 1);
         while made < most && id != 0 {
             self.probe_id.store(0, Ordering::Release);
-            self.driver.device_count();
+            let devices = self.driver.device_count().and_then(|n| u32::try_from(n).ok());
+            self.device_count.store(devices.map_or(0, |n| n.saturating_add(1)), Ordering::Relaxed);
             id = self.probe_id.load(Ordering::Acquire);
             made += 1;
             if id != 0 && is_enough(id) {

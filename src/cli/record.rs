@@ -10,7 +10,7 @@ mod samplers;
 mod stats;
 
 use crate::error::{Error, Result};
-use crate::launch::environment::{CUDA_INJECTION, Environment, NVTX_INJECTION};
+use crate::launch::environment::{CUDA_INJECTION, Environment, NVTX_INJECTION, OPENACC_TOOLS, OPENMP_TOOLS};
 use crate::launch::program;
 use crate::launch::shim::{Places, locate};
 use crate::launch::supervise::{self, Ended, NotStarted};
@@ -139,6 +139,11 @@ impl Launched {
 /// What keeps it from being started: no collector, no place for the traces.
 pub(super) fn launch(args: &Args, say: &dyn Fn(&str), started: &mut dyn FnMut(u32, &Path)) -> Result<Launch> {
     let mut environment = Environment::new(std::env::vars_os());
+    let given = |name: &str| args.settings.variables().any(|(given, _)| given == name);
+    if given("GPUPROF_PRESET") && !given("GPUPROF_KINDS") {
+        // What is asked for here takes the place of what the shell has.
+        environment.remove("GPUPROF_KINDS");
+    }
     for (name, value) in args.settings.variables() {
         environment.set(name, value);
     }
@@ -154,6 +159,13 @@ pub(super) fn launch(args: &Args, say: &dyn Fn(&str), started: &mut dyn FnMut(u3
     }
     let shim = locate(&Places::here())?;
     environment.put_in(&shim, settings.nvtx, args.preload);
+    if environment.foreign_cuda.is_none() {
+        for (group, variable, separator) in [("openacc", OPENACC_TOOLS, b';'), ("openmp", OPENMP_TOOLS, b':')] {
+            if settings.kinds.contains_group(group) {
+                environment.append(variable, separator, &shim);
+            }
+        }
+    }
     if let Some(other) = &environment.foreign_cuda {
         let other = other.display();
         say(&format!(

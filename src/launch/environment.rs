@@ -9,6 +9,10 @@ use std::path::{Path, PathBuf};
 pub const CUDA_INJECTION: &str = "CUDA_INJECTION64_PATH";
 /// Where NVTX looks for one at the first range.
 pub const NVTX_INJECTION: &str = "NVTX_INJECTION64_PATH";
+/// Which libraries OpenACC runtimes tell of themselves: a list with semicolons.
+pub const OPENACC_TOOLS: &str = "ACC_PROFLIB";
+/// Which libraries OpenMP runtimes ask whether they listen, until one does: a list with colons.
+pub const OPENMP_TOOLS: &str = "OMP_TOOL_LIBRARIES";
 /// What the loader loads into every program.
 pub const PRELOAD: &str = "LD_PRELOAD";
 
@@ -46,6 +50,19 @@ impl Environment {
         if preload {
             self.preload(shim);
         }
+    }
+
+    /// Puts the collector behind whatever else is in a list of libraries with `separator` between them.
+    pub fn append(&mut self, name: &str, separator: u8, shim: &Path) {
+        let before = self.get(name).map(|v| v.as_bytes().to_vec()).unwrap_or_default();
+        let others = before.split(|b| *b == separator).filter(|entry| !entry.is_empty());
+        let mut value = Vec::new();
+        for entry in others.filter(|entry| !is_gpuprof(OsStr::from_bytes(entry), shim)) {
+            value.extend(entry);
+            value.push(separator);
+        }
+        value.extend(shim.as_os_str().as_bytes());
+        self.set(name, OsStr::from_bytes(&value));
     }
 
     /// Puts the collector before whatever else is preloaded.
@@ -130,6 +147,18 @@ mod tests {
         let e = environment(&[(PRELOAD, "/lib/a.so /lib/b.so::/lib/c.so")], true);
         assert_eq!(value(&e, PRELOAD), Some("/x/libgpuprof.so:/lib/a.so:/lib/b.so:/lib/c.so"));
         assert_eq!(value(&environment(&[], true), PRELOAD), Some("/x/libgpuprof.so"));
+    }
+
+    #[test]
+    fn in_a_list_of_tools_the_others_come_first_and_we_once() {
+        let tools = |value: &str| {
+            let mut e = environment(&[(OPENMP_TOOLS, value)], false);
+            e.append(OPENMP_TOOLS, b':', Path::new("/x/libgpuprof.so"));
+            e.get(OPENMP_TOOLS).and_then(OsStr::to_str).map(str::to_owned)
+        };
+        assert_eq!(tools("").as_deref(), Some("/x/libgpuprof.so"));
+        assert_eq!(tools("/a.so::/b.so").as_deref(), Some("/a.so:/b.so:/x/libgpuprof.so"));
+        assert_eq!(tools("/old/libgpuprof-1.so:/a.so").as_deref(), Some("/a.so:/x/libgpuprof.so"));
     }
 
     #[test]

@@ -41,6 +41,8 @@ pub struct Totals {
     pub withheld: u64,
     /// Buffers that CUPTI holds now.
     pub buffers_owned: u64,
+    /// API calls at which CUPTI looked, for a record or a callback.
+    pub intercepted: u64,
     delivered_of: BTreeMap<u32, u64>,
     generated_of: BTreeMap<u32, u64>,
     dropped_of: BTreeMap<u32, u64>,
@@ -82,6 +84,7 @@ impl Totals {
             failed_calls: words[20],
             withheld: words[21],
             buffers_owned: words[23],
+            intercepted: words[24],
             delivered_of: kinds(64),
             generated_of,
             dropped_of: kinds(320),
@@ -112,6 +115,7 @@ impl Totals {
             sum.failed_calls += one.failed_calls;
             sum.withheld += one.withheld;
             sum.buffers_owned += one.buffers_owned;
+            sum.intercepted += one.intercepted;
             let maps = [
                 (&mut sum.delivered_of, &one.delivered_of),
                 (&mut sum.generated_of, &one.generated_of),

@@ -8,12 +8,14 @@ mod collector;
 mod common;
 
 mod ctl;
+mod directives;
 mod doctor;
 mod examples;
 mod gpu_check_dry_run;
 mod launch;
 mod nvprof;
 mod nvtx;
+mod preset;
 mod ring;
 mod sample;
 mod stacks;

@@ -24,6 +24,9 @@ pub const CONCURRENT_KERNEL: u32 = 10;
 /// CUPTI's records of whole graph launches; while they are collected there are none of graph nodes.
 pub const GRAPH_TRACE: u32 = 51;
 
+/// No kind of CUPTI's, which has none of this number: two more times in kernels' records.
+pub const LATENCY: u32 = 127;
+
 /// Every group. A kind belongs to one only.
 pub static GROUPS: &[KindGroup] = &[
     group("kernel", &[CONCURRENT_KERNEL], true, "kernels"),
@@ -44,9 +47,53 @@ pub static GROUPS: &[KindGroup] = &[
     group("event", &[36], false, "CUDA events"),
     group("jit", &[52], false, "compilation at run time"),
     group("environment", &[20], false, "clocks, power, temperature, fan"),
-    group("openacc", &[33, 34, 35], false, "OpenACC constructs"),
-    group("openmp", &[47], false, "OpenMP constructs"),
+    group(
+        "latency",
+        &[LATENCY],
+        false,
+        "when each kernel was queued and submitted (queued_ns, submitted_ns); not part of all",
+    ),
+    group("openacc", &[33, 34, 35], false, "OpenACC constructs, from the first CUDA call on"),
+    group(
+        "openmp",
+        &[47],
+        false,
+        "OpenMP constructs, from the first CUDA call on (LLVM's, Intel's and NVIDIA's runtimes, not gcc's)",
+    ),
 ];
+
+/// How much is collected where no kinds are named.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Preset {
+    /// What the GPU did, and the names that go with it.
+    Light,
+    /// Beside it the API calls, and what waited for what.
+    #[default]
+    Default,
+    /// Everything that has a group, but for whole graph launches, which would hide their nodes, and for times that only
+    /// kernels' records have.
+    Full,
+}
+
+/// The presets as they are written.
+pub static PRESETS: [(&str, Preset); 3] =
+    [("light", Preset::Light), ("default", Preset::Default), ("full", Preset::Full)];
+
+impl Preset {
+    /// What it collects.
+    pub fn kinds(self) -> Kinds {
+        match self {
+            // One record for each device, context and stream: they cost nothing, and reports name them.
+            Preset::Light => Kinds::of(|group| {
+                matches!(group.name, "kernel" | "memcpy" | "memset" | "device" | "context" | "stream" | "name")
+            }),
+            Preset::Default => Kinds::default(),
+            // Whole graph launches hide their nodes, and latencies change how kernels are launched: never without being
+            // named.
+            Preset::Full => Kinds::of(|group| !matches!(group.name, "graph" | "latency")),
+        }
+    }
+}
 
 /// A set of CUPTI activity kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,9 +122,15 @@ impl Kinds {
         kind < 128 && self.0 >> kind & 1 == 1
     }
 
-    /// The kinds in ascending order.
+    /// Whether a kind of the group of this name is in the set.
+    pub fn contains_group(self, name: &str) -> bool {
+        let groups = GROUPS.iter().filter(|group| group.name == name);
+        groups.flat_map(|group| group.kinds).any(|kind| self.contains(*kind))
+    }
+
+    /// CUPTI's kinds in ascending order.
     pub fn iter(self) -> impl Iterator<Item = u32> {
-        (0..128).filter(move |kind| self.contains(*kind))
+        (0..LATENCY).filter(move |kind| self.contains(*kind))
     }
 
     /// Puts `kinds` in or takes them out; numbers above 127 are left out, no CUPTI has them.
@@ -119,8 +172,7 @@ impl Kinds {
     fn apply(&mut self, name: &str, on: bool) -> Result<(), String> {
         let other = match name {
             "default" => Some(Kinds::default()),
-            // Whole graph launches hide their nodes: never without being named.
-            "all" => Some(Kinds::of(|group| group.name != "graph")),
+            "all" => Some(Preset::Full.kinds()),
             "none" => Some(Kinds::NONE),
             "api" => Some(Kinds::of(|group| matches!(group.name, "runtime" | "driver"))),
             _ => GROUPS.iter().find(|group| group.name == name).map(|group| Kinds::of(|g| g.name == group.name)),
@@ -191,6 +243,9 @@ mod tests {
         assert_eq!(kinds("none"), [] as [u32; 0]);
         assert_eq!(kinds("-all,+kernel"), [10]);
         assert!(!kinds("all").contains(&GRAPH_TRACE), "it would hide graph nodes");
+        let latency = Kinds::parse(b"+latency").unwrap();
+        assert!(latency.contains(LATENCY) && latency.iter().eq(Kinds::default().iter()), "no kind of CUPTI's");
+        assert!(!Kinds::parse(b"all").unwrap().contains(LATENCY));
     }
 
     #[test]
@@ -214,8 +269,16 @@ mod tests {
 
     #[test]
     fn what_is_shown_reads_back() {
-        for value in ["default", "none", "+uvm", "-sync", "-runtime,-driver,+jit", "openacc,openmp", "-all,+kernel"]
-        {
+        for value in [
+            "default",
+            "none",
+            "+uvm",
+            "-sync",
+            "-runtime,-driver,+jit",
+            "openacc,openmp",
+            "-all,+kernel",
+            "+latency",
+        ] {
             let kinds = Kinds::parse(value.as_bytes()).unwrap();
             assert_eq!(Kinds::parse(kinds.to_string().as_bytes()), Ok(kinds), "{value} {kinds}");
         }

@@ -37,5 +37,5 @@ pub use ring::{DumpRule, Ring};
 pub use settings_md::settings_md;
 pub use signals::signal_name;
 pub use variables::{
-    Graph, Membership, Prepare, Problem, Processes, Settings, SizePolicy, VARIABLES, Variable, from_env,
+    ApiCalls, Graph, Membership, Prepare, Problem, Processes, Settings, SizePolicy, VARIABLES, Variable, from_env,
 };

@@ -1,6 +1,6 @@
 //! `docs/collector-settings.md`, made from the tables so that it cannot disagree with them.
 
-use crate::kinds::GROUPS;
+use crate::kinds::{GROUPS, LATENCY};
 use crate::variables::{Flag, VARIABLES};
 use std::fmt::Write as _;
 
@@ -32,7 +32,7 @@ pub fn settings_md() -> String {
          | name | by default | what it is | CUPTI's kinds |\n|---|---|---|---|\n",
     );
     for group in GROUPS {
-        let kinds: Vec<String> = group.kinds.iter().map(u32::to_string).collect();
+        let kinds: Vec<String> = group.kinds.iter().filter(|k| **k != LATENCY).map(u32::to_string).collect();
         let default = if group.default { "yes" } else { "" };
         let _ = writeln!(text, "| `{}` | {default} | {} | {} |", group.name, group.doc, kinds.join(", "));
     }

@@ -4,7 +4,7 @@
 use crate::capture::{Capture, GRAMMAR};
 use crate::control::RuntimeDir;
 use crate::glob;
-use crate::kinds::{GRAPH_TRACE, Kinds};
+use crate::kinds::{GRAPH_TRACE, Kinds, PRESETS, Preset};
 use crate::nearest::nearest;
 use crate::ring::{DUMP_GRAMMAR, DumpRule, RING_GRAMMAR, Ring};
 use crate::signals;
@@ -47,6 +47,16 @@ pub enum Graph {
     Node,
     /// Each launch as a whole, which hides its nodes.
     Graph,
+}
+
+/// How CUPTI is asked for records of API calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ApiCalls {
+    /// All calls of an API, and those that only ask a question left out again.
+    #[default]
+    ByKind,
+    /// Each call that is wanted by itself, so that CUPTI need not look at the others.
+    ByCall,
 }
 
 /// What happens at the size limit.
@@ -94,6 +104,7 @@ pub struct Settings {
     pub membership: Membership,
     pub prepare: Prepare,
     pub sync_at_range: bool,
+    pub preset: Preset,
     pub kinds: Kinds,
     pub graph: Graph,
     /// A multiple of 4096.
@@ -117,6 +128,7 @@ pub struct Settings {
     pub verbose: u8,
     pub cupti: Option<Vec<u8>>,
     pub mute: bool,
+    pub api_calls: ApiCalls,
     pub nvtx: bool,
     pub nvtx_chain: Option<Vec<u8>>,
     pub runtime_dir: RuntimeDir,
@@ -140,6 +152,7 @@ impl Default for Settings {
             membership: Membership::Launched,
             prepare: Prepare::Auto,
             sync_at_range: false,
+            preset: Preset::Default,
             kinds: Kinds::default(),
             graph: Graph::Node,
             block_bytes: 512 << 10,
@@ -158,6 +171,7 @@ impl Default for Settings {
             verbose: 1,
             cupti: None,
             mute: true,
+            api_calls: ApiCalls::ByKind,
             nvtx: true,
             nvtx_chain: None,
             runtime_dir: RuntimeDir::Default,
@@ -253,6 +267,7 @@ static MEMBERSHIPS: [(&str, Membership); 2] =
     [("launched", Membership::Launched), ("ran-inside", Membership::RanInside)];
 static PREPARES: [(&str, Prepare); 3] = [("auto", Prepare::Auto), ("on", Prepare::On), ("off", Prepare::Off)];
 static GRAPHS: [(&str, Graph); 2] = [("node", Graph::Node), ("graph", Graph::Graph)];
+static API_CALLS: [(&str, ApiCalls); 2] = [("by-kind", ApiCalls::ByKind), ("by-call", ApiCalls::ByCall)];
 static POLICIES: [(&str, SizePolicy); 2] = [("stop", SizePolicy::Stop), ("ring", SizePolicy::Ring)];
 
 /// Frames of a launch that are kept unless a number is given: enough to leave a framework's own.
@@ -336,6 +351,15 @@ pub static VARIABLES: &[Variable] = &[
         show: |s| show_switch(s.sync_at_range),
     },
     Variable {
+        name: "GPUPROF_PRESET",
+        flag: Flag::Value("preset", "HOW-MUCH"),
+        default: "default",
+        range: "light (kernels, copies, fills, and what names GPUs, contexts and streams), default or full (every kind)",
+        doc: "How much is collected, and so what it costs; --kinds takes its place",
+        read: |s, v| word(v, &PRESETS).map(|preset| s.preset = preset),
+        show: |s| word_of(&s.preset, &PRESETS),
+    },
+    Variable {
         name: "GPUPROF_KINDS",
         flag: Flag::Value("kinds", "LIST"),
         default: "default",
@@ -361,6 +385,16 @@ pub static VARIABLES: &[Variable] = &[
         doc: "Leave out calls that only ask a question, such as cudaGetDevice, where CUPTI can (12.5 and later)",
         read: |s, v| switch(v).map(|on| s.mute = on),
         show: |s| show_switch(s.mute),
+    },
+    Variable {
+        name: "GPUPROF_API_CALLS",
+        flag: Flag::None, // Until hardware has said what it costs.
+        default: "by-kind",
+        range: "by-kind or by-call",
+        doc: "How CUPTI is asked for API calls: for all of an API, with questions left out again, or for each wanted call \
+              by itself, which may be cheaper (12.5 and later, with GPUPROF_MUTE=on)",
+        read: |s, v| word(v, &API_CALLS).map(|how| s.api_calls = how),
+        show: |s| word_of(&s.api_calls, &API_CALLS),
     },
     Variable {
         name: "GPUPROF_NVTX",
@@ -650,6 +684,7 @@ pub fn from_env<'a>(variables: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> (S
     let mut settings = Settings::default();
     let mut problems = Vec::new();
     let mut seen = 0u64;
+    let mut has_kinds = false;
     for (name, value) in variables.filter(|(name, value)| name.starts_with(PREFIX.as_bytes()) && !value.is_empty())
     {
         let Some((i, variable)) = VARIABLES.iter().enumerate().find(|(_, v)| v.name.as_bytes() == name) else {
@@ -660,7 +695,9 @@ pub fn from_env<'a>(variables: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> (S
             continue;
         }
         seen |= 1 << i;
-        if let Err(why) = (variable.read)(&mut settings, value) {
+        let read = (variable.read)(&mut settings, value);
+        has_kinds |= variable.name == "GPUPROF_KINDS" && read.is_ok();
+        if let Err(why) = read {
             let instead = match variable.default {
                 "" => "it is left out".to_owned(),
                 default => format!("{default} is used"),
@@ -668,6 +705,9 @@ pub fn from_env<'a>(variables: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> (S
             let why = format!("{why}; {instead}");
             problems.push(Problem { variable: variable.name.to_owned(), value: shown(value), why });
         }
+    }
+    if !has_kinds {
+        settings.kinds = settings.preset.kinds();
     }
     // Two ways to ask for the same.
     if settings.graph == Graph::Graph {

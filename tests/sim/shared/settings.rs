@@ -102,6 +102,7 @@ pub mod word {
     pub const WITHHELD_FLUSHES: usize = 21;
     pub const BYTES_OWNED_PEAK: usize = 22;
     pub const BUFFERS_OWNED: usize = 23;
+    pub const INTERCEPTED: usize = 24;
     /// Of kind k: word `DELIVERED_OF + k`.
     pub const DELIVERED_OF: usize = 64;
     pub const DROPPED_OF: usize = 320;

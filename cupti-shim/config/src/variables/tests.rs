@@ -49,9 +49,11 @@ fn every_setting_is_read() {
         ("GPUPROF_MEMBERSHIP", "ran-inside"),
         ("GPUPROF_PREPARE", "on"),
         ("GPUPROF_SYNC_AT_RANGE", "on"),
+        ("GPUPROF_PRESET", "light"),
         ("GPUPROF_KINDS", "-sync,+uvm"),
         ("GPUPROF_GRAPH", "node"),
         ("GPUPROF_MUTE", "off"),
+        ("GPUPROF_API_CALLS", "by-call"),
         ("GPUPROF_NVTX", "off"),
         ("GPUPROF_LAUNCH_STACKS", "3"),
         ("GPUPROF_PROCESSES", "name:python*"),
@@ -86,6 +88,26 @@ fn every_setting_is_read() {
         assert_eq!(variable.value_in(&settings), value, "{name}");
     }
     assert_ne!(settings.kinds, Kinds::default());
+}
+
+#[test]
+fn a_preset_says_what_is_collected_unless_kinds_are_named() {
+    let kinds = |written: &[(&str, &str)]| {
+        let (settings, problems) = read(written);
+        (settings.kinds.to_string(), problems.len())
+    };
+    let light = Kinds::parse(b"kernel,memcpy,memset,device,context,stream,name").unwrap().to_string();
+    assert_eq!(kinds(&[("GPUPROF_PRESET", "light")]), (light.clone(), 0));
+    assert_eq!(kinds(&[("GPUPROF_PRESET", "default")]), ("default".to_owned(), 0));
+    let full = Kinds::parse(b"all").unwrap().to_string();
+    assert_eq!(kinds(&[("GPUPROF_PRESET", "full")]), (full, 0));
+    // Whichever comes first in the environment.
+    let (preset, named) = (("GPUPROF_PRESET", "light"), ("GPUPROF_KINDS", "+uvm"));
+    assert_eq!(kinds(&[preset, named]), ("+uvm".to_owned(), 0));
+    assert_eq!(kinds(&[named, preset]), ("+uvm".to_owned(), 0));
+    // Kinds that nobody understands are no kinds.
+    assert_eq!(kinds(&[preset, ("GPUPROF_KINDS", "zebra")]), (light, 1));
+    assert_eq!(kinds(&[("GPUPROF_PRESET", "heavy")]), ("default".to_owned(), 1));
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! `libgpuprof.so` in programs that use the simulator: one file per question, one binary, linked once.
 
+mod api_calls;
 mod attach;
 mod common;
 mod cost;
+mod directives;
 mod faults;
 mod gate;
 mod hardware;
@@ -11,4 +13,5 @@ mod life;
 mod manners;
 mod real_driver;
 mod ring;
+mod stalls;
 mod volume;

@@ -122,11 +122,11 @@ cupti! {
     fn cuptiActivityGetNumDroppedRecords(_context: *mut c_void, _stream: u32, out: *mut usize) { dropped(out) }
     fn cuptiActivityEnableRuntimeApi(cbid: u32, on: u8) {
         settings::log(&format!("runtime {cbid} {on}"));
-        if records::mute(2, cbid, on != 0) { 0 } else { 1 }
+        if records::switch_call(2, cbid, on != 0) { 0 } else { 1 }
     }
     fn cuptiActivityEnableDriverApi(cbid: u32, on: u8) {
         settings::log(&format!("driver {cbid} {on}"));
-        if records::mute(1, cbid, on != 0) { 0 } else { 1 }
+        if records::switch_call(1, cbid, on != 0) { 0 } else { 1 }
     }
     fn cuptiActivityConfigureUnifiedMemoryCounter(_configs: *mut c_void, count: u32) {
         if count == 0 { 1 } else { 0 }

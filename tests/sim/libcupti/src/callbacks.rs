@@ -128,8 +128,12 @@ fn kind(call: &ApiCall) -> u32 {
 
 pub unsafe extern "C" fn api_enter(call: *mut ApiCall) {
     let call = &mut *call;
+    let is_heard = enabled(call.domain, call.cbid);
+    if is_heard || records::is_intercepted(kind(call), call.domain, call.cbid) {
+        settings::add(word::INTERCEPTED, 1);
+    }
     call.start_ns = if records::api_wanted(kind(call), call.domain, call.cbid) { driver::now() } else { 0 };
-    if enabled(call.domain, call.cbid) {
+    if is_heard {
         api(call, 0);
         call.entered = 1;
     }

@@ -30,6 +30,7 @@ mod activity;
 mod attributes;
 mod buffers;
 mod callbacks;
+mod directives;
 mod driver;
 mod external;
 mod faults;

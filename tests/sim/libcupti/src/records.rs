@@ -5,7 +5,7 @@ use crate::abi::{ApiCall, Resource, Work, resource as cb, work};
 use crate::faults::{nth, wishes};
 use crate::settings::{self, word};
 use crate::version::since;
-use crate::{attributes, buffers, driver};
+use crate::{attributes, buffers, callbacks, driver};
 use std::ffi::c_char;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
@@ -19,22 +19,39 @@ pub fn on(kind: u32) -> bool {
     ON.get(kind as usize).is_some_and(|on| on.load(Ordering::Relaxed) != 0)
 }
 
+/// Calls that have records although their kind is off, likewise.
+static SINGLE: [[AtomicU64; 16]; 2] = [const { [const { AtomicU64::new(0) }; 16] }; 2];
+
+fn is_set(bits: &[[AtomicU64; 16]; 2], domain: u32, cbid: u32) -> bool {
+    let words = bits.get(domain.wrapping_sub(1) as usize);
+    let word = words.and_then(|ids| ids.get(cbid as usize / 64));
+    word.is_some_and(|word| word.load(Ordering::Relaxed) >> (cbid % 64) & 1 != 0)
+}
+
 /// Switches a kind. Choices of single calls are forgotten, whichever way it goes (docs/hardware).
 pub fn switch(kind: u32, to: bool) {
     if let 4 | 5 = kind
-        && let Some(muted) = MUTED.get(kind as usize - 4)
+        && let Some((muted, single)) = MUTED.get(kind as usize - 4).zip(SINGLE.get(kind as usize - 4))
     {
-        muted.iter().for_each(|word| word.store(0, Ordering::Relaxed));
+        muted.iter().chain(single).for_each(|word| word.store(0, Ordering::Relaxed));
     }
     if let Some(on) = ON.get(kind as usize) {
         on.store(to as u8, Ordering::Relaxed);
     }
 }
 
-pub fn mute(domain: u32, cbid: u32, on: bool) -> bool {
-    let words = MUTED.get(domain.wrapping_sub(1) as usize);
-    let Some(word) = words.and_then(|ids| ids.get(cbid as usize / 64)) else { return false };
-    if on {
+/// Switches the records of one call. Where the kind is off, that is one which is on by itself; but if nothing of the API
+/// was on when a context was made, it stays without effect.
+pub fn switch_call(domain: u32, cbid: u32, to: bool) -> bool {
+    let is_kind_on = on(if domain == 1 { 4 } else { 5 });
+    let bits = if is_kind_on { &MUTED } else { &SINGLE };
+    let Some(words) = bits.get(domain.wrapping_sub(1) as usize) else { return false };
+    let Some(word) = words.get(cbid as usize / 64) else { return false };
+    let is_deaf = || words.iter().all(|word| word.load(Ordering::Relaxed) == 0) && callbacks::contexts() > 0;
+    if !is_kind_on && to && is_deaf() {
+        return true;
+    }
+    if to == is_kind_on {
         word.fetch_and(!(1 << (cbid % 64)), Ordering::Relaxed);
     } else {
         word.fetch_or(1 << (cbid % 64), Ordering::Relaxed);
@@ -42,14 +59,16 @@ pub fn mute(domain: u32, cbid: u32, on: bool) -> bool {
     true
 }
 
+/// Whether the library looks at a call when it begins and ends: all of a kind that is on, be they muted or not, or a
+/// call that is on by itself.
+#[inline]
+pub fn is_intercepted(kind: u32, domain: u32, cbid: u32) -> bool {
+    on(kind) || is_set(&SINGLE, domain, cbid)
+}
+
 #[inline]
 pub fn api_wanted(kind: u32, domain: u32, cbid: u32) -> bool {
-    if !on(kind) {
-        return false;
-    }
-    let words = MUTED.get(domain.wrapping_sub(1) as usize);
-    let word = words.and_then(|ids| ids.get(cbid as usize / 64));
-    word.is_none_or(|word| word.load(Ordering::Relaxed) >> (cbid % 64) & 1 == 0)
+    if on(kind) { !is_set(&MUTED, domain, cbid) } else { is_set(&SINGLE, domain, cbid) }
 }
 
 /// The bytes of one record.

@@ -3,6 +3,8 @@
 
 #[path = "../../../../common/sim.rs"]
 pub mod sim;
+#[path = "../../../../common/skips.rs"]
+pub mod skips;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
