@@ -138,7 +138,7 @@ impl Timeline {
             longest: links::longest_kernels(&model, &tree),
             title: title(frames),
             origin: origin(frames),
-            has_epoch: frames.processes.iter().any(|process| process.info.unix_offset_ns.is_some()),
+            has_epoch: frames.processes.iter().any(|process| process.info.epoch_ns().is_some()),
             notes,
             scale,
             rows: tree.rows,

@@ -42,6 +42,17 @@ pub fn notes(frames: &Frames, filter: &Filter, need: &Need) -> Result<Vec<Note>>
             notes.push(Note { code: "invalid-timestamps", text });
         }
     }
+    let launches = filter.launches_of_other_threads();
+    if launches > 0 {
+        notes.push(Note {
+            code: "launches-of-other-threads",
+            text: format!(
+                "{} while the range was open and {} not counted: a range that was pushed and popped holds what its own thread calls",
+                items(launches, "launch was made by another thread", "launches were made by other threads"),
+                if launches == 1 { "is" } else { "are" }
+            ),
+        });
+    }
     notes.extend(losses(frames)?);
     notes.extend(processes_without_kernels(frames)?);
     Ok(notes)

@@ -140,7 +140,7 @@ impl Job<'_> {
         let mut selection = self.choosing.selection()?;
         selection.min_duration_ns = self.min_duration.map(|length| length.0);
         selection.top_kernels = self.top_kernels;
-        let filter = self.choosing.filter(selection, &labels)?;
+        let filter = self.choosing.filter(selection, &labels)?.with_what_refers(&frames)?;
         let shape = exporter.shape.of_processes(frames.processes.len());
         let output = match &self.output {
             // The name that `convert` makes up is one of a file.

@@ -129,7 +129,7 @@ fn describe(frames: &Frames) -> Result<Document> {
             Cell::opt_id(process.info.pid),
             Cell::opt_id(process.info.rank),
             Cell::opt(process.info.world_size),
-            if process.info.unix_offset_ns.is_some() { "Unix" } else { "relative" }.into(),
+            if process.info.epoch_ns().is_some() { "Unix" } else { "relative" }.into(),
             Cell::Text(process.path.display().to_string()),
         ]);
     }

@@ -168,7 +168,7 @@ fn draw(args: &Args, paths: &[PathBuf], format: picture::Format) -> Result<()> {
         width: args.picture.width,
         scale: args.picture.scale,
         dark: args.picture.dark,
-        ascii: args.picture.ascii || (on_terminal && terminal_text::ascii_only()),
+        ascii: args.picture.ascii || (output == Path::new("-") && terminal_text::ascii_only()),
         color: on_terminal && std::env::var_os("NO_COLOR").is_none(),
         rows: args.picture.rows,
         ..picture::Options::default()

@@ -357,11 +357,11 @@ pub fn of_process<'a>(context: &Context<'a>, process: u32, source: Source) -> Ce
         Source::Process => Cell::Whole(i128::from(process)),
         Source::Pid => Cell::whole(known.and_then(|p| p.info.pid)),
         Source::Rank => Cell::whole(known.and_then(|p| p.info.rank)),
-        Source::Clock => Cell::text(match known.and_then(|p| p.info.unix_offset_ns) {
+        Source::Clock => Cell::text(match known.and_then(|p| p.info.epoch_ns()) {
             Some(_) => "unix",
             None => "relative",
         }),
-        Source::Origin => Cell::Whole(known.and_then(|p| p.info.unix_offset_ns).unwrap_or(0).into()),
+        Source::Origin => Cell::Whole(known.and_then(|p| p.info.epoch_ns()).unwrap_or(0).into()),
         _ => Cell::Null,
     }
 }

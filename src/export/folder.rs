@@ -90,8 +90,8 @@ pub fn write(
         world_size: process.info.world_size,
         host: process.info.host.clone(),
         name: process.info.name.clone(),
-        unix_time: process.info.unix_offset_ns.is_some(),
-        origin_ns: process.info.unix_offset_ns,
+        unix_time: process.info.epoch_ns().is_some(),
+        origin_ns: process.info.epoch_ns(),
         launcher: process.info.is_launcher,
         source: process.path.display().to_string(),
     });
@@ -125,7 +125,7 @@ pub fn metadata(context: &Context, layout: &Layout, table: &TableSpec) -> Vec<(S
         .iter()
         .map(|column| (column.name.clone(), serde_json::json!({"unit": column.unit, "doc": column.doc})))
         .collect();
-    let unix = context.frames.processes.iter().any(|process| process.info.unix_offset_ns.is_some());
+    let unix = context.frames.processes.iter().any(|process| process.info.epoch_ns().is_some());
     vec![
         ("gpuprof.table".to_owned(), table.name.to_owned()),
         ("gpuprof.columns".to_owned(), serde_json::Value::from(columns).to_string()),

@@ -170,6 +170,7 @@ impl Declared {
             name: process.name.clone(),
             unix_offset_ns: process.unix_time.then_some(0),
             is_launcher: process.launcher,
+            aligned_ns: None,
         };
         self.processes.insert(ordinal, sink.process(info));
         self.origins_ns.extend(process.origin_ns.map(|origin_ns| (ordinal, origin_ns)));

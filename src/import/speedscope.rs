@@ -265,6 +265,16 @@ impl Document {
                 Unit::Bytes => Weight::Bytes,
                 Unit::None => Weight::Count,
             };
+            if let Some((weights, samples)) = profile.sampled.unlike_weights() {
+                sink.note(
+                    "unlike-weights",
+                    format!(
+                        "{shown}: \"{name}\" has {} for {}: as many as there are samples are taken from the front, and which they belong to is doubtful",
+                        counted(weights, "weight"),
+                        counted(samples, "sample")
+                    ),
+                );
+            }
             let (samples, unusable) = profile.sampled.finish(profile.unit, &labels);
             missing += unusable;
             let content = Content::Samples(samples.finish(name, weight));

@@ -5,6 +5,7 @@ mod journal;
 use super::{GZIP_MAGIC, Head, SQLITE_MAGIC};
 use crate::error::{Error, Result};
 use crate::trace::sink::Sink;
+use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -23,12 +24,18 @@ pub fn open(path: &Path) -> Result<Connection> {
     uri.push_str("?immutable=1");
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(uri, flags).map_err(|e| failed(path, "opening the database", &e))?;
-    prepare(&db, path)?;
+    prepare(&db, path, std::fs::metadata(path).map_or(0, |m| m.len()))?;
     Ok(db)
 }
 
+/// Bytes of a value that any database may have, for the few that are put together while reading.
+const LONGEST_MADE: u64 = 1 << 20;
+
 /// Settings for databases that may be damaged or made to do harm.
-fn prepare(db: &Connection, path: &Path) -> Result<()> {
+fn prepare(db: &Connection, path: &Path, bytes: u64) -> Result<()> {
+    // What is stored is no longer than the file. A generated column can make any length of nothing, row after row.
+    let longest = bytes.clamp(LONGEST_MADE, i32::MAX as u64) as i32;
+    db.set_limit(Limit::SQLITE_LIMIT_LENGTH, longest).map_err(|e| failed(path, "opening the database", &e))?;
     // `writable_schema` writes nothing here; it is what makes SQLite read a cut-off file as far as it goes, where it
     // would else refuse all of it. The other two are SQLite's advice for files from elsewhere.
     db.execute_batch("PRAGMA writable_schema = ON; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
@@ -97,7 +104,7 @@ pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Database> {
     connection
         .deserialize_read_exact("main", &bytes[..], bytes.len(), true)
         .map_err(|e| failed(path, "opening the unpacked database", &e))?;
-    prepare(&connection, path)?;
+    prepare(&connection, path, length)?;
     Ok(Database { connection, on_disk: false, bytes: length })
 }
 

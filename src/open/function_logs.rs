@@ -6,7 +6,7 @@ use crate::import::Importer as _;
 use crate::import::function_log::{self, FunctionLog, date_text};
 use crate::numbers::items;
 use crate::trace::batch;
-use crate::trace::frames::{Frames, OpenedFile, Process};
+use crate::trace::frames::{Frames, OpenedFile};
 use crate::trace::sink::{Need, Note, Sink, SinkProcess};
 use std::path::{Path, PathBuf};
 use trace_format::columns::{Batch, Values};
@@ -87,7 +87,7 @@ impl Frames {
                 if recorded > 0 {
                     self.notes.push(apart(path, process.info.pid, candidates.len()));
                 }
-                self.processes.push(Process { info: process.info, path: path.to_owned() });
+                self.add_process(path, process.info);
                 (self.processes.len() as u32 - 1, 0)
             }
         };

@@ -85,9 +85,11 @@ impl Frames {
         self.parts.push(Part::Kept { process, table, frame });
     }
 
-    /// What to add to times of process `ordinal` to get Unix nanoseconds; 0 if its trace has no epoch.
+    /// What to add to times of process `ordinal` to get Unix nanoseconds, or times from 0 where all traces are to begin
+    /// there; 0 if its trace has no epoch.
     pub fn offset_ns(&self, process: u32) -> i64 {
-        self.processes.get(process as usize).and_then(|p| p.info.unix_offset_ns).unwrap_or(0)
+        let known = self.processes.get(process as usize).map(|p| &p.info);
+        known.and_then(|info| info.aligned_ns.or(info.unix_offset_ns)).unwrap_or(0)
     }
 
     /// Everything that is partial or remarkable, what reading rows has found since included.
@@ -179,7 +181,7 @@ impl Frames {
     pub fn origin_ns(&self) -> Option<i64> {
         let of = |is_launcher| {
             let processes = self.processes.iter().filter(move |p| p.info.is_launcher == is_launcher);
-            processes.filter_map(|p| p.info.unix_offset_ns).min()
+            processes.filter_map(|p| p.info.epoch_ns()).min()
         };
         of(false).or_else(|| of(true))
     }
@@ -210,7 +212,7 @@ impl Frames {
     pub fn align_starts(&mut self) -> Result<()> {
         for (process, (start, _)) in self.time_spans()? {
             let offset = self.offset_ns(process).saturating_sub(start);
-            self.processes[process as usize].info.unix_offset_ns = Some(offset);
+            self.processes[process as usize].info.aligned_ns = Some(offset);
         }
         Ok(())
     }

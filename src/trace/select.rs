@@ -15,7 +15,7 @@ use regex::Regex;
 use runtime_calls::RuntimeCalls;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex};
-use trace_format::schema::{AnyColumn, TableSpec};
+use trace_format::schema::{AnyColumn, Role, TableSpec};
 use trace_format::tables;
 use trace_format::tables::column::{any, api, kernel};
 use trace_format::vocabulary::api_domain::RUNTIME;
@@ -100,6 +100,9 @@ pub struct Filter {
     launched: Option<Arc<HashSet<Launch>>>,
     /// Ids of the runtime's calls, whose driver calls are left out; `None`: they are not.
     runtime_calls: Option<Arc<RuntimeCalls>>,
+    /// Of each process, the least and the greatest correlation id of what is selected: rows that have no time of their
+    /// own, such as the stack of a launch, are selected between them. `None`: they are judged like all others.
+    referred: Option<Arc<BTreeMap<u32, (u64, u64)>>>,
     /// Selected rows without valid times by table number, for the tables whose durations have been read with this
     /// filter: who wants to know afterwards need not read them again.
     without_times: Arc<Mutex<BTreeMap<u16, u64>>>,
@@ -245,6 +248,45 @@ impl Filter {
         self.selection.is_everything() && self.runtime_calls.is_none()
     }
 
+    /// The same selection with the rows that belong to what it selects and have no time of their own: ids of operators
+    /// and stacks of launches, which only their correlation ids tie to a call. Ids rise with time, so those between
+    /// the least and the greatest are taken: a few too many, in memory that does not grow with the trace.
+    ///
+    /// # Errors
+    /// A part of a file that cannot be read.
+    pub fn with_what_refers(mut self, frames: &Frames) -> Result<Filter> {
+        let refers = |table: &&&TableSpec| refers_only(table) && frames.rows(table) > 0;
+        if self.is_everything() || !tables::ALL.iter().any(|table| refers(&table)) {
+            return Ok(self);
+        }
+        let mut referred: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+        let widen = |all: &mut BTreeMap<u32, (u64, u64)>, process: u32, (least, greatest): (u64, u64)| {
+            let span = all.entry(process).or_insert((least, greatest));
+            *span = (span.0.min(least), span.1.max(greatest));
+        };
+        for table in [&tables::API, &tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH] {
+            let found = frames.fold(
+                table,
+                &[any::CORRELATION],
+                &self,
+                BTreeMap::new,
+                |spans, batch| {
+                    let correlation = batch.get(any::CORRELATION);
+                    batch.for_each_row(|i| {
+                        if let Some(id) = correlation.get(i).filter(|&id| id != 0) {
+                            widen(spans, batch.process, (id, id));
+                        }
+                    });
+                },
+                |all, more| more.into_iter().for_each(|(process, span)| widen(all, process, span)),
+            )?;
+            found.into_iter().for_each(|(process, span)| widen(&mut referred, process, span));
+        }
+        self.referred = Some(Arc::new(referred));
+        self.without_times = Arc::default();
+        Ok(self)
+    }
+
     /// From when, and up to when, rows are selected by their start.
     pub fn times(&self) -> (Option<i64>, Option<i64>) {
         (self.selection.from_ns, self.selection.to_ns)
@@ -268,6 +310,11 @@ impl Filter {
         }
         spans.unite();
         Some(spans)
+    }
+
+    /// Launches that fall into the time of a range that was asked for and were made by other threads than its own.
+    pub fn launches_of_other_threads(&self) -> u64 {
+        self.in_range.as_ref().map_or(0, |range| range.of_other_threads)
     }
 
     /// Restricts the selection to one process.
@@ -308,7 +355,10 @@ impl Filter {
         need(!s.devices.is_empty(), any::DEVICE);
         need(!s.streams.is_empty(), any::STREAM);
         need(!self.shape.is_empty(), kernel::SHAPE_ID);
-        let by_launch = self.in_range.is_some() || self.launched.is_some() || self.called.is_some();
+        let by_launch = self.in_range.is_some()
+            || self.launched.is_some()
+            || self.called.is_some()
+            || (self.referred.is_some() && refers_only(table));
         need(by_launch, any::CORRELATION);
         if table == &tables::API {
             need(!self.api.is_empty(), api::NAME_ID);
@@ -333,6 +383,18 @@ impl Filter {
     /// Marks the selected rows of `batch`, unless that is all of them.
     pub fn apply(&self, table: &TableSpec, batch: &mut Batch) {
         let s = &self.selection;
+        // Which clock the trace has is true of any piece of it.
+        if table == &tables::CLOCK {
+            return;
+        }
+        if let Some(referred) = self.referred.as_ref().filter(|_| refers_only(table)) {
+            let (span, correlation) = (referred.get(&batch.process), batch.get(any::CORRELATION));
+            let within = |id: u64| span.is_some_and(|&(least, greatest)| (least..=greatest).contains(&id));
+            let kept =
+                (0..batch.rows as u32).filter(|&i| correlation.get(i as usize).is_some_and(within)).collect();
+            batch.selected = Some(kept);
+            return;
+        }
         let is_kernel = table == &tables::KERNEL;
         let is_api = table == &tables::API;
         let by_time = s.from_ns.is_some() || s.to_ns.is_some();
@@ -372,10 +434,12 @@ impl Filter {
         let domain = is_api.then(|| batch.get(api::DOMAIN));
         let (duration, end) = (batch.get(any::DURATION_NS), batch.get(any::END_NS));
         let lasts = |i: usize| duration.get(i).or_else(|| Some(end.get(i)?.saturating_sub(start.get(i)?)));
+        // What was lost or remarked at no known time may concern any piece of the trace.
+        let stays_without_time = table.role == Role::Meta;
         let keeps = |i: usize| {
             let launch = || correlation.get(i).map(|c| (batch.process, c));
             let in_time = !by_time
-                || start.get(i).is_some_and(|t| {
+                || start.get(i).map_or(stays_without_time, |t| {
                     let t = t.saturating_add(batch.offset_ns);
                     s.from_ns.is_none_or(|from| from <= t) && s.to_ns.is_none_or(|to| t < to)
                 });
@@ -409,6 +473,13 @@ impl Filter {
         let kept = (0..batch.rows as u32).filter(|&i| keeps(i as usize)).collect();
         batch.selected = Some(kept);
     }
+}
+
+/// Whether rows of `table` have no time, and a correlation id alone says what they belong to.
+fn refers_only(table: &TableSpec) -> bool {
+    table.role == Role::Activity
+        && table.column_index(any::START_NS.name()).is_none()
+        && table.column_index(any::CORRELATION.name()).is_some()
 }
 
 /// Which shapes are of the `most` kernel names with the most time among what `filter` selects.

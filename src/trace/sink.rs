@@ -89,8 +89,18 @@ pub struct ProcessInfo {
     pub name: Option<String>,
     /// What to add to this process's times to get Unix nanoseconds; null: the trace has no epoch.
     pub unix_offset_ns: Option<i64>,
+    /// What to add instead, where people want every trace to begin at 0; times count from there then.
+    pub aligned_ns: Option<i64>,
     /// It is no process of the program but the launcher, which measured from outside.
     pub is_launcher: bool,
+}
+
+impl ProcessInfo {
+    /// What was added to this process's times to make them Unix nanoseconds; null: they count from elsewhere, because
+    /// the trace has no epoch or was moved to begin at 0.
+    pub fn epoch_ns(&self) -> Option<i64> {
+        self.unix_offset_ns.filter(|_| self.aligned_ns.is_none())
+    }
 }
 
 /// Index of a process within one sink.
@@ -293,10 +303,14 @@ impl<'a> Sink<'a> {
 /// Times beyond this are no times: 2^62 ns is the year 2116 counted from 1970.
 const IMPLAUSIBLE_NS: i64 = 1 << 62;
 
+/// Whether this can be the distance between a trace's clock and 1970; with it, times that a clock can show stay so.
+pub(crate) fn is_plausible(ns: i64) -> bool {
+    ns > -IMPLAUSIBLE_NS && ns < IMPLAUSIBLE_NS
+}
+
 /// End minus start, or `None` where the two cannot both be right: 0/0 (CUPTI ran out of device buffers), end before
 /// start, or magnitudes no clock shows (0x8000000000000000 was seen). Such records are counted and enter no sum.
 pub fn valid_duration(start_ns: i64, end_ns: i64) -> Option<i64> {
-    let plausible = |t: i64| t > -IMPLAUSIBLE_NS && t < IMPLAUSIBLE_NS;
-    ((start_ns, end_ns) != (0, 0) && plausible(start_ns) && plausible(end_ns) && end_ns >= start_ns)
+    ((start_ns, end_ns) != (0, 0) && is_plausible(start_ns) && is_plausible(end_ns) && end_ns >= start_ns)
         .then(|| end_ns - start_ns)
 }

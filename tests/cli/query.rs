@@ -100,6 +100,9 @@ fn names_are_text_and_demangled() {
     );
     assert_eq!(rows(&path, "SELECT DISTINCT name FROM api WHERE name LIKE '%Launch%'"), ["cudaLaunchKernel"]);
     assert_eq!(rows(&path, "SELECT kind_name FROM memcpy LIMIT 1"), ["HtoD"]);
+    assert_eq!(rows(&path, "SELECT 1 FROM kernel LIMIT 1e0 OFFSET 1e0"), ["1"]);
+    let all = rows(&path, "SELECT 1 FROM kernel").len();
+    assert_eq!(rows(&path, "SELECT 1 FROM kernel LIMIT 1e6").len(), all);
     assert_eq!(rows(&path, "SELECT s.text FROM string s WHERE s.text = 'python'"), ["python"]);
     assert_eq!(
         rows(&path, "SELECT k.name, s.block_x FROM kernel k JOIN shape s ON k.shape_id = s.id LIMIT 1").len(),

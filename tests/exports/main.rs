@@ -5,6 +5,7 @@
 mod common;
 
 mod kineto_original;
+mod pieces;
 mod python_reader;
 mod round_trip;
 mod round_trip_chrome;

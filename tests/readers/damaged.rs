@@ -1,7 +1,7 @@
 //! Files that are damaged, half-written or written by Windows: what is right in them is shown, and the rest is said.
 
 use crate::common::build::{Native, Story, native_with};
-use crate::common::{TempFolder, gpuprof, shared};
+use crate::common::{self, TempFolder, gpuprof, shared};
 use gpuprof::trace::frames::Frames;
 use gpuprof::trace::sink::Need;
 use serde_json::Value;
@@ -126,6 +126,7 @@ fn damage_of_the_collection_is_said() {
         ("reports/22_torch_autograd_pre_kineto_broken_key.json", "1 item that is no JSON event is left out"),
         ("reports/31_kineto_dur_overruns_next.json", "1 kernel ends behind the next kernel"),
         ("reports/75_folded_comments_invalid.txt", "2 lines are comments or do not end in a number"),
+        ("reports/33_speedscope_weights_not_split.json", "has 6 weights for 4 samples"),
         ("hostile/csv_cut_in_duration.csv", "the last, has no line end"),
     ] {
         let (_, notes) = report(&shared.join("data").join(file));
@@ -135,9 +136,82 @@ fn damage_of_the_collection_is_said() {
     assert!(document.to_string().contains("gemm") && !notes.contains("left out"), "{document}");
     for (file, says) in [
         ("reports/35c_folded_floats.txt", "fractions of samples"),
+        ("reports/28b_json_lines_of_events.json", "make a list of them"),
+        ("hostile/pq_rle_bomb", "200,000,000 rows are promised in 1,297,242 bytes"),
         ("hostile/hot_journal/hot.sqlite", "-journal holds what has to be put back first"),
     ] {
         let error = open(&shared.join("data").join(file)).err().unwrap_or_else(|| panic!("{file} is refused"));
         assert!(error.contains(says), "{file}: {error}");
+    }
+}
+
+#[test]
+fn what_was_made_to_take_for_ever_is_answered_at_once() {
+    let Some(shared) = shared("what_was_made_to_take_for_ever_is_answered_at_once") else { return };
+    let folder = TempFolder::new("hostile");
+    // The others take a program without optimization its time.
+    let names = [
+        "arrow_abort",
+        "generated_column.sqlite",
+        "hot_journal",
+        "parquet_dictionary_panic_text",
+        "parquet_struct_panic",
+        "pq_rle_bomb",
+        "reps3k.gpuprof",
+        "timeline_abort.json",
+        "timeline_div0.json",
+        "timeline_one_far.json",
+    ];
+    let traces = names.map(|name| shared.join("data/hostile").join(name));
+    for trace in &traces {
+        let path = trace.to_str().expect("a path");
+        let page = folder.path().join("page.html");
+        let page = page.to_str().expect("a path");
+        let png = folder.path().join("picture.png");
+        let png = png.to_str().expect("a path");
+        for args in [
+            &["report", path][..],
+            &["info", path],
+            &["timeline", path, "-o", page],
+            &["timeline", path, "--format", "text"],
+            &["timeline", path, "-o", png],
+        ] {
+            // Threads reserve more than is used, which is less than a hundred megabytes.
+            let mut limited = std::process::Command::new("sh");
+            limited
+                .args(["-c", "ulimit -v 12000000; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_gpuprof")])
+                .args(args);
+            let before = std::time::Instant::now();
+            let answer = common::answer(&mut limited);
+            assert!((0..=2).contains(&answer.status), "{args:?}: {}", answer.stderr);
+            assert!(before.elapsed().as_secs() < 30, "{args:?}: {:?}", before.elapsed());
+        }
+    }
+}
+
+#[test]
+fn a_range_says_which_launches_of_its_time_it_does_not_hold() {
+    let Some(shared) = shared("a_range_says_which_launches_of_its_time_it_does_not_hold") else { return };
+    let path = shared.join("data/reports/80_kineto_step_with_autograd_thread.json");
+    let said = gpuprof(&["report", "--range", "ProfilerStep#2", path.to_str().expect("a path")]).stderr;
+    assert!(said.contains("2 launches were made by other threads while the range was open"), "{said}");
+    // A range that belongs to no thread holds them all.
+    let path = shared.join("data/reports/40_nvtx_start_end_across_threads.sqlite");
+    let said = gpuprof(&["report", "--range", "train_step", path.to_str().expect("a path")]).stderr;
+    assert!(!said.contains("other thread"), "{said}");
+}
+
+#[test]
+fn our_own_exports_that_are_not_read_back_are_called_by_their_names() {
+    let folder = TempFolder::new("not-read-back");
+    let trace = folder.argument("trace.gpuprof", &native_with(&Story::sample(5), Native::default()));
+    for format in ["jsonl", "tsv"] {
+        let out = folder.path().join(format!("out.{format}"));
+        let out = out.to_str().expect("a path");
+        gpuprof(&["export", "-q", "-F", format, &trace, "-o", out]);
+        common::refused(
+            &["report", out],
+            &[&format!("`gpuprof export --format {format}` wrote"), "export it as csv"],
+        );
     }
 }

@@ -33,7 +33,7 @@ pub fn sentences(frames: &Frames) -> Result<Vec<String>> {
     for file in &frames.files {
         let own = file.processes.clone().filter_map(|process| spans.get(&process).copied());
         let span = own.reduce(|(a, b), (start, end)| (a.min(start), b.max(end)));
-        let has_epoch = file.processes.clone().any(|p| frames.processes[p as usize].info.unix_offset_ns.is_some());
+        let has_epoch = file.processes.clone().any(|p| frames.processes[p as usize].info.epoch_ns().is_some());
         sentences.push(of_file(frames, file, span, has_epoch));
     }
     sentences.push(inside(frames));

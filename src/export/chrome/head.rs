@@ -40,7 +40,7 @@ pub fn write(
         out.push(b'}');
     }
     // Readers add this to all times; where some count from 1970 and some do not, there is nothing to add.
-    if frames.processes.iter().all(|p| p.info.unix_offset_ns.is_some()) {
+    if frames.processes.iter().all(|p| p.info.epoch_ns().is_some()) {
         out.extend_from_slice(format!(",\"baseTimeNanoseconds\":{zero_ns}").as_bytes());
     }
     if let Some(name) = frames.files.first().and_then(|file| file.path.file_name()) {
@@ -83,7 +83,7 @@ fn own(out: &mut Vec<u8>, frames: &Frames, numbering: &Numbering, zero_ns: i64) 
         let text = format!(
             "{{\"json_pid\":{},\"pid\":{pid},\"rank\":{rank},\"world_size\":{world_size},\"offset_ns\":{}{}",
             numbering.pid(ordinal as u32),
-            number(info.unix_offset_ns),
+            number(info.epoch_ns()),
             if info.is_launcher { ",\"launcher\":true" } else { "" },
         );
         out.extend_from_slice(text.as_bytes());

@@ -21,8 +21,7 @@ pub(super) struct Clock {
 impl Clock {
     /// The session's start is the trace's own zero where that is near its records, else the first record.
     pub(super) fn new(frames: &Frames) -> Result<Clock> {
-        let offsets: Option<Vec<i64>> =
-            frames.processes.iter().map(|process| process.info.unix_offset_ns).collect();
+        let offsets: Option<Vec<i64>> = frames.processes.iter().map(|process| process.info.epoch_ns()).collect();
         Ok(Clock::of(offsets.and_then(|offsets| offsets.into_iter().min()), frames.time_span()?))
     }
 

@@ -18,7 +18,7 @@ static CALLS_TABLE: Table = Table {
 /// Writes from where the process counted.
 pub(super) fn write(writer: &Writer) -> Result<()> {
     let info = writer.context.frames.processes.get(writer.process as usize).map(|process| &process.info);
-    let (name, value) = match info.and_then(|info| info.unix_offset_ns) {
+    let (name, value) = match info.and_then(|info| info.epoch_ns()) {
         Some(origin_ns) => (ORIGIN, origin_ns),
         None => (SHIFT, writer.shift_ns),
     };

@@ -227,7 +227,7 @@ impl<'a, 'n> Writer<'a, 'n> {
                 }
             });
         });
-        if self.context.frames.processes.iter().all(|p| p.info.unix_offset_ns.is_some()) && zero_ns > 0 {
+        if self.context.frames.processes.iter().all(|p| p.info.epoch_ns().is_some()) && zero_ns > 0 {
             // Times are Unix times already: Perfetto's default clock (6) and the wall clock (1) agree.
             packet(out, &self.prefix, None, |out| {
                 wire::message(out, packet::CLOCK_SNAPSHOT, |out| {
@@ -275,7 +275,7 @@ fn sequence_id(context: &Context) -> u64 {
     };
     for process in &frames.processes {
         add(&process.info.pid.unwrap_or(0).to_le_bytes());
-        add(&process.info.unix_offset_ns.unwrap_or(0).to_le_bytes());
+        add(&process.info.epoch_ns().unwrap_or(0).to_le_bytes());
     }
     for file in &frames.files {
         add(file.origin.as_bytes());

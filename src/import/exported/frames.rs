@@ -3,6 +3,7 @@
 use super::{Declared, shape};
 use crate::error::{Error, Result};
 use crate::exchange::flat::name_column;
+use crate::numbers::counted;
 use crate::trace::batch;
 use crate::trace::guard::guarded;
 use crate::trace::parquet::{ParquetFile, Source};
@@ -79,9 +80,20 @@ pub fn read(path: &Path, wanted: Wanted, format: &str, sink: &mut Sink, declared
     read.unwrap_or_else(|panic| Err(polars_err!(ComputeError: "the decoder gave up: {panic}"))).map_err(failed)
 }
 
+/// Rows that a Parquet file may have however small it is, and rows for each of its bytes beyond. A few bytes can repeat a
+/// value a billion times, but what was recorded differs: millions of regular launches take a byte for every few rows.
+const MOST_ROWS: u64 = 20_000_000;
+const MOST_ROWS_PER_BYTE: u64 = 64;
+
 /// Hands every row group to `each`, its columns decoded on all threads.
 fn parquet(file: File, columns: &[&str], each: &mut dyn FnMut(DataFrame) -> PolarsResult<()>) -> PolarsResult<()> {
+    let bytes = file.metadata()?.len();
     let file = ParquetFile::open(Source::File(file))?;
+    let rows: u64 = file.group_rows().map(|rows| rows as u64).sum();
+    polars_ensure!(
+        rows <= MOST_ROWS.saturating_add(bytes.saturating_mul(MOST_ROWS_PER_BYTE)),
+        ComputeError: "{} are promised in {}, which no recording fits into", counted(rows, "row"), counted(bytes, "byte")
+    );
     let names: Vec<&str> = file.columns().filter(|name| columns.contains(name)).collect();
     for (group, rows) in file.group_rows().enumerate() {
         let columns = names.par_iter().map(|name| file.decode(group, name)).collect::<PolarsResult<_>>()?;

@@ -135,6 +135,7 @@ impl<'c, 's> Converter<'c, 's> {
                     name: process.name.clone(),
                     unix_offset_ns: process.offset_ns,
                     is_launcher: process.launcher,
+                    aligned_ns: None,
                 };
             }
             self.header.own = Some(own);
@@ -168,6 +169,7 @@ impl<'c, 's> Converter<'c, 's> {
             name: self.pids.main_name(),
             unix_offset_ns: self.header.base_ns.filter(|&base| base != 0).or(implied),
             is_launcher: false,
+            aligned_ns: None,
         };
         self.pids.with_calls()
     }

@@ -54,12 +54,24 @@ pub(super) static JSON: &[Refusal] = &[
         remedy: "open the trace that the same profiler writes with export_chrome_trace",
     },
     Refusal {
-        is: |head| {
-            let line = head.text.split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii();
-            line.starts_with(b"{") && line.ends_with(b"}") && (begins_type(line) || line.starts_with(b"{\"data\""))
-        },
+        is: |head| first_line(head).is_some_and(|line| begins_type(line) || line.starts_with(b"{\"data\"")),
         what: "a JSON-lines export of Nsight Systems, which gpuprof does not read",
         remedy: EXPORT,
+    },
+    Refusal {
+        is: |head| {
+            first_line(head).is_some_and(|line| line.starts_with(b"{\"table\":") && has(head, b"\"origin_ns\":"))
+        },
+        what: "rows that `gpuprof export --format jsonl` wrote, which gpuprof does not read back",
+        remedy: "open the trace they came from, or export it as csv, parquet or gpuprof, which it reads",
+    },
+    Refusal {
+        is: |head| {
+            let of_one = |line: &[u8]| line.windows(5).any(|part| part == b"\"ph\":") && !has(head, b"traceEvents");
+            first_line(head).is_some_and(|line| line.len() < head.text.trim_ascii().len() && of_one(line))
+        },
+        what: "events of a Chrome trace, one a line, without the brackets and commas of a list",
+        remedy: "make a list of them, e.g. with `jq -s . FILE > trace.json`",
     },
     Refusal {
         is: |head| json(head) && nested_events(&head.text),
@@ -68,8 +80,19 @@ pub(super) static JSON: &[Refusal] = &[
     },
 ];
 
+/// The first line, if it is an object of JSON and nothing else.
+fn first_line(head: &Head) -> Option<&[u8]> {
+    let line = head.text.split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii();
+    (line.starts_with(b"{") && line.ends_with(b"}")).then_some(line)
+}
+
 /// Text and folders of tables.
 pub(super) static TABLES: &[Refusal] = &[
+    Refusal {
+        is: |head| head.text.starts_with(b"table\tname\tstart_ns\t"),
+        what: "rows that `gpuprof export --format tsv` wrote, which gpuprof does not read back",
+        remedy: "open the trace they came from, or export it as csv, parquet or gpuprof, which it reads",
+    },
     Refusal {
         is: |head| head.text.trim_ascii_start().starts_with(b",") && has(head, b"\"ph\""),
         what: "a piece of a Chrome trace without the bracket that opens it; the tool that wrote it did not end well",

@@ -72,6 +72,12 @@ impl Sampled {
         })
     }
 
+    /// How many weights there are, and how many samples they are for, if these differ.
+    pub fn unlike_weights(&self) -> Option<(u64, u64)> {
+        let (weights, samples) = (self.weights.len() as u64, self.samples.len() as u64);
+        (weights > samples).then_some((weights, samples))
+    }
+
     /// The sums, by what frames are called, and how many samples could not be used.
     pub fn finish(mut self, unit: Unit, labels: &[Vec<u8>]) -> (Samples, u64) {
         // All samples of one stack together; without weights each sample weighs one.

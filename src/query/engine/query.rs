@@ -69,7 +69,14 @@ impl Limits {
             if value.kind == Kind::Null {
                 return Ok(None);
             }
-            match value.as_ints().ok().and_then(|values| usize::try_from(values[0]).ok()) {
+            // `1e6` is a whole number to whoever types it.
+            let whole =
+                |number: f64| (number >= 0.0 && number.fract() == 0.0 && number < 1e18).then_some(number as usize);
+            let given = match value.as_ints() {
+                Ok(values) => usize::try_from(values[0]).ok(),
+                Err(_) => value.as_floats().ok().and_then(|values| whole(values[0])),
+            };
+            match given {
                 Some(count) => Ok(Some(count)),
                 None => Problem::wrong(format!("{what} needs a whole number, 0 or more")),
             }

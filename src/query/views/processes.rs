@@ -49,7 +49,7 @@ impl Source for Processes {
             values!("world_size", |p| p.info.world_size.map(i64::from)),
             texts("host", rows.iter().map(|p| p.info.host.as_deref().unwrap_or_default())),
             texts("path", paths.iter().map(String::as_str)),
-            values!("unix_offset_ns", |p| p.info.unix_offset_ns),
+            values!("unix_offset_ns", |p| p.info.epoch_ns()),
             texts("role", rows.iter().map(|p| if p.info.is_launcher { "launcher" } else { "process" })),
         ];
         frame(rows.len(), columns)

@@ -148,7 +148,7 @@ impl Clock {
 
     /// A time of a process.
     pub(super) fn cell(&self, frames: &Frames, process: u32, time_ns: i64) -> Cell {
-        let has_epoch = frames.processes.get(process as usize).is_some_and(|p| p.info.unix_offset_ns.is_some());
+        let has_epoch = frames.processes.get(process as usize).is_some_and(|p| p.info.epoch_ns().is_some());
         Cell::int(if has_epoch { i128::from(time_ns) - i128::from(self.origin_ns) } else { i128::from(time_ns) })
     }
 }

@@ -18,7 +18,9 @@ impl Columns {
     /// `count` columns (at least one) over a window (at least a nanosecond).
     pub fn new(first_ns: i64, last_ns: i64, count: usize) -> Columns {
         let count = count.max(1);
-        let last_ns = last_ns.max(first_ns.saturating_add(1));
+        // The last nanosecond that there is begins no window.
+        let first_ns = first_ns.min(i64::MAX - 1);
+        let last_ns = last_ns.max(first_ns + 1);
         let per_ns = (count as u64).div_ceil(last_ns.abs_diff(first_ns)).max(1);
         Columns { first_ns, last_ns, count, per_ns }
     }

@@ -6,7 +6,7 @@ use crate::trace::batch::{self, Batch};
 use crate::trace::native::NativeFile;
 use crate::trace::overruns;
 use crate::trace::select::Filter;
-use crate::trace::sink::Sink;
+use crate::trace::sink::{Note, ProcessInfo, Sink, is_plausible};
 use crate::trace::summaries::FileSummary;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,6 +17,21 @@ impl Frames {
     /// A sink whose names and launch shapes are those of all open traces.
     pub(crate) fn sink(&mut self) -> Sink<'_> {
         Sink::new(&mut self.names, &mut self.shapes.imported)
+    }
+
+    /// Adds a process. An epoch that no clock shows would move all its times out of what numbers can hold, so it is none.
+    pub(crate) fn add_process(&mut self, path: &Path, mut info: ProcessInfo) {
+        if let Some(epoch_ns) = info.unix_offset_ns.filter(|&ns| !is_plausible(ns)) {
+            info.unix_offset_ns = None;
+            self.notes.push(Note {
+                code: "impossible-epoch",
+                text: format!(
+                    "{}: it says that its times count from {epoch_ns} ns after 1970, which no clock shows: they are shown as the file has them",
+                    path.display()
+                ),
+            });
+        }
+        self.processes.push(Process { info, path: path.to_owned() });
     }
 
     /// Adds a native file, whose rows are decoded when somebody asks for them.
@@ -35,7 +50,7 @@ impl Frames {
         let known = native.run().and_then(|run| self.natives.iter().find(|other| other.run() == Some(run)));
         match known.map(|other| other.process) {
             Some(process) => native.process = process,
-            None => self.processes.push(Process { info: native.info.clone(), path: path.to_owned() }),
+            None => self.add_process(path, native.info.clone()),
         }
         let file = self.natives.len();
         for (frame, table) in native.frames() {
@@ -67,7 +82,7 @@ impl Frames {
         self.summaries.extend(sink.summaries.into_iter().map(|summary| FileSummary { file, summary }));
         for process in sink.processes {
             let ordinal = self.processes.len() as u32;
-            self.processes.push(Process { info: process.info, path: path.to_owned() });
+            self.add_process(path, process.info);
             for rows in process.batches {
                 let table = rows.table;
                 let frame = batch::to_frame(rows)

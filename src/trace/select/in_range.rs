@@ -61,6 +61,8 @@ fn glob(name: &str) -> Option<Regex> {
 pub(super) struct InRange {
     pub(super) open: HashMap<Lane, Spans>,
     pub(super) launches: HashSet<Launch>,
+    /// Launches that other threads made while a range of one thread was open, and that do not count for that reason.
+    pub(super) of_other_threads: u64,
 }
 
 impl InRange {
@@ -122,25 +124,42 @@ impl InRange {
             open.entry(lane).or_default().push(start, end.unwrap_or(i64::MAX));
         }
         open.values_mut().for_each(Spans::unite);
-        let mut range = InRange { open, launches: HashSet::new() };
-        range.launches = frames.fold(
+        let names = 0..frames.names.len() as u32;
+        let launches: Vec<bool> = names.map(|id| frames.names.text(id).contains("Launch")).collect();
+        let is_launch = |name: Option<u32>| name.and_then(|id| launches.get(id as usize)).is_some_and(|is| *is);
+        let mut of_threads: HashMap<u32, Spans> = HashMap::new();
+        for ((process, tid), spans) in &open {
+            let all = of_threads.entry(*process).or_default();
+            spans.as_slice().iter().filter(|_| tid.is_some()).for_each(|&(start, end)| all.push(start, end));
+        }
+        of_threads.values_mut().for_each(Spans::unite);
+        let mut range = InRange { open, launches: HashSet::new(), of_other_threads: 0 };
+        (range.launches, range.of_other_threads) = frames.fold(
             &tables::API,
-            &[api::START_NS, api::TID, api::CORRELATION],
+            &[api::START_NS, api::TID, api::CORRELATION, api::NAME_ID],
             &everything,
-            HashSet::new,
-            |set: &mut HashSet<Launch>, batch| {
+            || (HashSet::new(), 0),
+            |(set, others): &mut (HashSet<Launch>, u64), batch| {
                 let (start, tid, correlation) =
                     (batch.get(api::START_NS), batch.get(api::TID), batch.get(api::CORRELATION));
+                let name = batch.get(api::NAME_ID);
                 batch.for_each_row(|i| {
                     let (Some(at), Some(c)) = (start.get(i), correlation.get(i).filter(|&c| c != 0)) else {
                         return;
                     };
                     if range.holds_call(batch.process, tid.get(i), at) {
                         set.insert((batch.process, c));
+                    } else if is_launch(name.get(i))
+                        && of_threads.get(&batch.process).is_some_and(|spans| spans.contain(at))
+                    {
+                        *others += 1;
                     }
                 });
             },
-            |a, b| a.extend(b),
+            |a, b| {
+                a.0.extend(b.0);
+                a.1 += b.1;
+            },
         )?;
         Ok(range)
     }

@@ -60,7 +60,7 @@ impl<S: Source> TraceReader<S> {
     /// All rows of a defining table in order, decoded as the caller likes: `read` decodes a frame, or cannot; `each` takes
     /// the frame, those of its rows that are meant, and what `read` made of it, and returns false when it needs no more.
     /// What could not be read and no repetition gave is returned.
-    pub fn definition_parts<T>(
+    pub fn definition_parts<T: Clone>(
         &self,
         table: &'static TableSpec,
         read: &mut dyn FnMut(&FrameInfo) -> Option<T>,
@@ -69,7 +69,15 @@ impl<S: Source> TraceReader<S> {
         let of_table = |f: &&FrameInfo| f.table == table.id;
         let repeats: Vec<&FrameInfo> =
             self.frames.iter().filter(of_table).filter(|f| f.is_repeat() && !f.is_json()).collect();
-        let mut parts = Parts { repeats, read, each, goes_on: true, problems: Vec::new() };
+        let mut parts = Parts {
+            readable: vec![true; repeats.len()],
+            repeats,
+            held: None,
+            read,
+            each,
+            goes_on: true,
+            problems: Vec::new(),
+        };
         let mut next = 0;
         for frame in self.frames.iter().filter(of_table).filter(|f| !f.is_repeat() && !f.is_json()) {
             if !parts.goes_on {
@@ -158,6 +166,10 @@ impl<S: Source> TraceReader<S> {
 /// Rows of a defining table on their way to the caller.
 struct Parts<'a, T> {
     repeats: Vec<&'a FrameInfo>,
+    /// Which of them have not been found damaged.
+    readable: Vec<bool>,
+    /// The repetition that was read last, by its place among them.
+    held: Option<(usize, T)>,
     read: &'a mut dyn FnMut(&FrameInfo) -> Option<T>,
     each: &'a mut dyn FnMut(&FrameInfo, Range<usize>, T) -> bool,
     /// Whether the caller needs more.
@@ -165,22 +177,36 @@ struct Parts<'a, T> {
     problems: Vec<Problem>,
 }
 
-impl<T> Parts<'_, T> {
+impl<T: Clone> Parts<'_, T> {
+    /// A repetition that has this row, read. Of several it is the one that reaches farthest, and it is kept for what is
+    /// missing next: thousands of gaps in thousands of repetitions of the same rows are filled from a few of them.
+    fn holding(&mut self, row: u64) -> Option<(&FrameInfo, T)> {
+        let has = |i: usize| self.repeats[i].row_range().contains(&row);
+        if self.held.as_ref().is_none_or(|(i, _)| !has(*i)) {
+            self.held = None;
+        }
+        while self.held.is_none() {
+            let candidates =
+                (0..self.repeats.len()).filter(|&i| self.readable[i] && self.repeats[i].row_range().contains(&row));
+            let farthest = candidates.max_by_key(|&i| (self.repeats[i].row_range().end, std::cmp::Reverse(i)))?;
+            match (self.read)(self.repeats[farthest]) {
+                Some(decoded) => self.held = Some((farthest, decoded)),
+                None => self.readable[farthest] = false,
+            }
+        }
+        let (i, decoded) = self.held.as_ref()?;
+        Some((self.repeats[*i], decoded.clone()))
+    }
+
     /// Takes rows from repetitions; what none of them has becomes a problem at `offset`.
     fn repeated(&mut self, rows: Range<u64>, offset: u64) {
         let mut next = rows.start;
-        for frame in &self.repeats {
-            let range = frame.row_range();
-            if next >= rows.end || !self.goes_on {
-                break;
-            }
-            if !range.contains(&next) {
-                continue;
-            }
-            let Some(decoded) = (self.read)(frame) else { continue };
+        while next < rows.end && self.goes_on {
+            let Some((frame, decoded)) = self.holding(next) else { break };
+            let (frame, range) = (frame.clone(), frame.row_range());
             let end = rows.end.min(range.end);
             self.goes_on &=
-                (self.each)(frame, (next - range.start) as usize..(end - range.start) as usize, decoded);
+                (self.each)(&frame, (next - range.start) as usize..(end - range.start) as usize, decoded);
             next = end;
         }
         if next < rows.end && self.goes_on {

@@ -2,8 +2,10 @@
 
 use crate::common::*;
 use trace_format::frame::{FrameInfo, HEADER_BYTES};
+use trace_format::header::FileHeader;
 use trace_format::read::{ProblemKind, ReadErrorKind, TraceReader};
 use trace_format::tables::*;
+use trace_format::write::{TraceWriter, WriteOptions};
 
 #[test]
 fn every_prefix_of_a_file_opens_with_all_frames_it_holds_whole() {
@@ -227,4 +229,41 @@ fn no_mutated_payload_gets_a_panic_out_of_the_decoder() {
             let _ = trace_format::frame::decode(table, bad.into(), None);
         }
     }
+}
+
+#[test]
+fn many_gaps_are_filled_from_few_repetitions() {
+    let mut file = Vec::new();
+    let options = WriteOptions { index_every_bytes: 1 << 14, repeat_every_bytes: 1 << 14, ..Default::default() };
+    let mut w = TraceWriter::create(&mut file, &FileHeader::new("test", 0), options).unwrap();
+    for id in 1..=600 {
+        w.write_batch(&strings(id, 1)).unwrap();
+    }
+    w.finish(&serde_json::json!({})).unwrap();
+    let frames = TraceReader::new(&file).unwrap().frames().to_vec();
+    let of_strings = |repeat: bool| {
+        frames.iter().filter(move |f| f.table == STRING.id && f.is_repeat() == repeat).cloned().collect::<Vec<_>>()
+    };
+    let (originals, repeats) = (of_strings(false), of_strings(true));
+    let reach = repeats.iter().map(|f| f.row_range().end).max().unwrap();
+    assert!(originals.len() == 600 && reach > 200, "{} originals, {reach} repeated", originals.len());
+    for frame in originals.iter().step_by(2) {
+        file[frame.offset as usize + HEADER_BYTES + 2] ^= 1;
+    }
+    let reader = TraceReader::new(&file).unwrap();
+    let (mut reads, mut rows) = (0, 0);
+    reader.definition_parts(
+        &STRING,
+        &mut |frame| {
+            reads += u64::from(frame.is_repeat());
+            reader.read_batch(frame, None).ok()
+        },
+        &mut |_, range, _| {
+            rows += range.len() as u64;
+            true
+        },
+    );
+    assert!(rows >= 300 + reach / 2, "{rows} rows of 600, {reach} repeated");
+    // Not one for each gap.
+    assert!(reads <= repeats.len() as u64, "{reads} reads of {} repetitions for {} gaps", repeats.len(), reach / 2);
 }
