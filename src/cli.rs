@@ -2,22 +2,22 @@
 
 mod choosing;
 mod closing;
-pub mod convert;
-pub mod ctl;
-pub mod doctor;
-pub mod export;
-pub mod info;
+pub(crate) mod convert;
+pub(crate) mod ctl;
+pub(crate) mod doctor;
+pub(crate) mod export;
+pub(crate) mod info;
 mod newest;
 pub mod nvprof;
-pub mod preload_path;
+pub(crate) mod preload_path;
 mod progress;
-pub mod query;
-pub mod record;
-pub mod report;
+pub(crate) mod query;
+pub(crate) mod record;
+pub(crate) mod report;
 mod stdin;
-pub mod timeline;
+pub(crate) mod timeline;
 mod times;
-pub mod top;
+pub(crate) mod top;
 
 use crate::error::{Error, Result};
 use crate::launch::supervise::Ended;

@@ -1,10 +1,10 @@
 //! What CUPTI's numbers mean. Recordings hold numbers; these tables turn them into words wherever a report needs
 //! them, for our own traces and for other tools' alike.
 
-pub mod cbid;
-pub mod environment;
-pub mod operation;
-pub mod unified;
+pub(crate) mod cbid;
+pub(crate) mod environment;
+pub(crate) mod operation;
+pub(crate) mod unified;
 
 use trace_format::vocabulary::api_domain::{DRIVER, RUNTIME};
 

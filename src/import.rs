@@ -118,29 +118,29 @@ impl Head {
     }
 }
 
-pub mod chrome_trace;
-pub mod cprofile;
+pub(crate) mod chrome_trace;
+pub(crate) mod cprofile;
 #[cfg(test)]
 mod cut_law;
 mod encoding;
-pub mod exported;
-pub mod folded;
-pub mod function_log;
+pub(crate) mod exported;
+pub(crate) mod folded;
+pub(crate) mod function_log;
 mod json_stream;
-pub mod kineto;
+pub(crate) mod kineto;
 mod lines;
-pub mod nsys;
-pub mod nsys_stats;
-pub mod nvprof;
-pub mod nvprof_printed;
-pub mod nvvp_session;
-pub mod refuse;
-pub mod rocprof_csv;
-pub mod rows;
+pub(crate) mod nsys;
+pub(crate) mod nsys_stats;
+pub(crate) mod nvprof;
+pub(crate) mod nvprof_printed;
+pub(crate) mod nvvp_session;
+pub(crate) mod refuse;
+pub(crate) mod rocprof_csv;
+pub(crate) mod rows;
 mod samples;
-pub mod speedscope;
-pub mod sqlite;
-pub mod tensorflow;
+pub(crate) mod speedscope;
+pub(crate) mod sqlite;
+pub(crate) mod tensorflow;
 #[cfg(test)]
 mod testing;
 mod units;

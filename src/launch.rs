@@ -6,12 +6,12 @@
 //! launcher itself measures and writes meanwhile, [`sampling`] of the program's stacks.
 
 pub mod companion;
-pub mod environment;
-pub mod folder;
-pub mod program;
-pub mod samples;
-pub mod sampling;
-pub mod shim;
+pub(crate) mod environment;
+pub(crate) mod folder;
+pub(crate) mod program;
+pub(crate) mod samples;
+pub(crate) mod sampling;
+pub(crate) mod shim;
 mod start;
-pub mod supervise;
+pub(crate) mod supervise;
 mod witness;

@@ -28,30 +28,37 @@
 //! stands below it and never what stands above; `tests/cli/layers.rs` has the list of what may use what, and fails naming
 //! the line that uses anything else.
 //!
+//! What is `pub` here is what the program, the tests, the benches and `docs/extending.md` use: to read traces ([`trace`],
+//! [`import`], [`demangle`], [`metrics`]), to ask them ([`analysis`], [`report`], [`render`], [`query`]), to write and draw
+//! them ([`export`], [`lines`], [`timeline`], [`top`]) and to run subcommands ([`cli`]). Every other module is
+//! `pub(crate)`, so that the compiler names what nothing uses any more.
+//!
 //! Times are integer nanoseconds from the file to the last digit printed. Whatever is partial is said: readers
 //! leave [`trace::sink::Note`]s, which every command prints before its answer.
 
+// The tour above leads into rooms that are not open to the public.
+#![allow(rustdoc::private_intra_doc_links, reason = "documentation is read with the sources")]
 // No input may panic, and only `main` ends the program.
 #![warn(clippy::panic, clippy::unwrap_used, clippy::exit)]
 
 pub mod analysis;
 pub mod cli;
-pub mod control;
+pub(crate) mod control;
 pub mod cupti;
 pub mod demangle;
-pub mod doctor;
+pub(crate) mod doctor;
 pub mod error;
-pub mod exchange;
+pub(crate) mod exchange;
 pub mod export;
 pub mod import;
 pub mod launch;
 pub mod lines;
-pub mod live;
+pub(crate) mod live;
 pub mod metrics;
-pub mod note;
+pub(crate) mod note;
 pub mod numbers;
-pub mod open;
-pub mod os;
+pub(crate) mod open;
+pub(crate) mod os;
 pub mod query;
 pub mod render;
 pub mod report;

@@ -11,17 +11,17 @@
 //! a moment, something still open. It is the one sequential step; what each slice is called and how it is written is
 //! decided on all threads.
 
-pub mod definitions;
-pub mod lanes;
-pub mod line;
-pub mod links;
-pub mod naming;
-pub mod page;
-pub mod page_names;
-pub mod picture;
-pub mod place;
-pub mod view;
-pub mod words;
+pub(crate) mod definitions;
+pub(crate) mod lanes;
+pub(crate) mod line;
+pub(crate) mod links;
+pub(crate) mod naming;
+pub(crate) mod page;
+pub(crate) mod page_names;
+pub(crate) mod picture;
+pub(crate) mod place;
+pub(crate) mod view;
+pub(crate) mod words;
 
 use trace_format::schema::TableSpec;
 use trace_format::tables;

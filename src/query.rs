@@ -9,17 +9,17 @@
 
 mod convert;
 mod describe;
-pub mod engine;
+pub(crate) mod engine;
 pub mod explain;
 mod headings;
 pub mod lexer;
 mod names;
-pub mod output;
-pub mod refuse;
+pub(crate) mod output;
+pub(crate) mod refuse;
 mod scan;
 pub mod schema_md;
 pub mod session;
 pub mod source;
 pub mod support;
-pub mod tables;
-pub mod views;
+pub(crate) mod tables;
+pub(crate) mod views;

@@ -1,8 +1,8 @@
 //! Text for people and machines from typed tables.
 
-pub mod digits;
+pub(crate) mod digits;
 pub mod document;
-pub mod many_lines;
+pub(crate) mod many_lines;
 pub mod table;
-pub mod terminal;
+pub(crate) mod terminal;
 pub mod terminal_text;

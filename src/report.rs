@@ -12,7 +12,7 @@ use crate::trace::sink::Need;
 use trace_format::tables::ShapeRow;
 
 pub mod classic;
-pub mod imported;
+pub(crate) mod imported;
 pub mod nvprof;
 mod nvtx_text;
 mod pstats;

@@ -9,25 +9,25 @@
 //! 4. `records`, [`levels`] and `counters` write tiles. A page has all of them inside (`pack`, [`assemble`]), a
 //!    served page asks for them ([`serve`]). Pages decode and draw, and sum nothing up by themselves.
 
-pub mod assemble;
-pub mod column;
+pub(crate) mod assemble;
+pub(crate) mod column;
 mod counters;
 pub mod field;
 mod find;
-pub mod levels;
+pub(crate) mod levels;
 mod links;
 mod meta;
-pub mod model;
-pub mod names;
+pub(crate) mod model;
+pub(crate) mod names;
 mod pack;
 pub mod picture;
 mod read;
 mod records;
-pub mod rows;
+pub(crate) mod rows;
 mod samples;
-pub mod serve;
+pub(crate) mod serve;
 mod stacks;
-pub mod tree;
+pub(crate) mod tree;
 mod varint;
 mod words;
 

@@ -5,16 +5,16 @@
 //! [`view`] makes numbers of them, which [`machine`] writes for scripts, [`text`] for
 //! people and [`draw`] on a screen; [`run`] does so again and again.
 
-pub mod bins;
-pub mod busy;
+pub(crate) mod bins;
+pub(crate) mod busy;
 pub mod draw;
-pub mod machine;
-pub mod names;
-pub mod queue;
-pub mod run;
+pub(crate) mod machine;
+pub(crate) mod names;
+pub(crate) mod queue;
+pub(crate) mod run;
 pub mod screen;
-pub mod state;
+pub(crate) mod state;
 mod terminal;
-pub mod text;
-pub mod units;
+pub(crate) mod text;
+pub(crate) mod units;
 pub mod view;

@@ -10,10 +10,10 @@
 //! Times are Unix nanoseconds that never jump ([`clock`]); rows of [`trace_format::tables::CLOCK`] tie them to the
 //! clock of the day as those of the collector do, so a reader puts launcher and processes on one axis.
 
-pub mod clock;
+pub(crate) mod clock;
 mod facts;
-pub mod processes;
-pub mod recorder;
+pub(crate) mod processes;
+pub(crate) mod recorder;
 mod threads;
 
 use crate::error::{Error, Result};

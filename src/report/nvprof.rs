@@ -23,21 +23,21 @@
 use crate::cupti::operation;
 use trace_format::tables::ShapeRow;
 
-pub mod cpu;
-pub mod dependency;
+pub(crate) mod cpu;
+pub(crate) mod dependency;
 #[cfg(test)]
 mod fixtures;
-pub mod fmt;
+pub(crate) mod fmt;
 mod listing;
-pub mod logfile;
-pub mod messages;
-pub mod nvtx;
-pub mod openacc;
-pub mod per_gpu;
-pub mod summary;
-pub mod system;
-pub mod trace;
-pub mod uvm;
+pub(crate) mod logfile;
+pub(crate) mod messages;
+pub(crate) mod nvtx;
+pub(crate) mod openacc;
+pub(crate) mod per_gpu;
+pub(crate) mod summary;
+pub(crate) mod system;
+pub(crate) mod trace;
+pub(crate) mod uvm;
 
 pub use fmt::TimeUnit;
 pub use messages::Prefix;

@@ -4,12 +4,12 @@
 //! the colour of a column says for how much of it the row was busy. What overlaps counts once. The columns of a row
 //! add up to its busy time exactly ([`rows::Busy`]). One pass over the records, memory for rows × columns.
 
-pub mod axis;
-pub mod columns;
+pub(crate) mod axis;
+pub(crate) mod columns;
 pub mod layout;
 mod letters;
 mod png;
-pub mod rows;
+pub(crate) mod rows;
 mod svg;
 mod text;
 

@@ -97,7 +97,8 @@ impl Busy {
     }
 
     /// Memory of it, about, in bytes.
-    pub fn size_bytes(&self) -> usize {
+    #[cfg(test)]
+    fn size_bytes(&self) -> usize {
         self.stretches.capacity() * size_of::<(u32, u32)>()
     }
 }

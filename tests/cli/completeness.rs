@@ -80,7 +80,7 @@ fn missed_by_exporters(tables: &[&'static TableSpec]) -> Vec<String> {
     let of_records = |exporter: &&&Exporter| !exporter.keeps.is_nothing() && !OF_ONE_KIND.contains(&exporter.name);
     let missed = EXPORTERS.iter().filter(of_records).filter_map(|exporter| {
         let lost = LOST.iter().find(|(name, _)| *name == exporter.name).map_or(&[][..], |(_, lost)| lost);
-        let is_wrong = |table: &&&TableSpec| exporter.keeps.of(table).is_some() == lost.contains(*table);
+        let is_wrong = |table: &&&'static TableSpec| exporter.keeps.of(table).is_some() == lost.contains(*table);
         let wrong: Vec<_> = tables.iter().filter(is_wrong).map(|table| table.name).collect();
         (!wrong.is_empty()).then(|| format!("{}: {wrong:?}", exporter.name))
     });

@@ -38,7 +38,7 @@ pub enum Of {
     /// The value below which a share of all stands; between two, if none is there.
     QuantileBetween,
     /// The least value such that a share of all is not above it.
-    QuantileOf,
+    QuantileDiscrete,
     /// Variance.
     Variance {
         /// Of a sample of all values, and not of all.
@@ -74,7 +74,7 @@ pub static AGGREGATES: &[Aggregate] = &[
     Aggregate { names: &["LAST"], arguments: (1, 1), of: Of::Last },
     Aggregate { names: &["MEDIAN"], arguments: (1, 1), of: Of::Median },
     Aggregate { names: &["QUANTILE_CONT", "QUANTILE", "PERCENTILE_CONT"], arguments: (2, 2), of: Of::QuantileBetween },
-    Aggregate { names: &["QUANTILE_DISC", "PERCENTILE_DISC"], arguments: (2, 2), of: Of::QuantileOf },
+    Aggregate { names: &["QUANTILE_DISC", "PERCENTILE_DISC"], arguments: (2, 2), of: Of::QuantileDiscrete },
     Aggregate { names: &["STDDEV", "STDDEV_SAMP", "STD", "STDEV"], arguments: (1, 1), of: Of::Deviation { sample: true } },
     Aggregate { names: &["STDDEV_POP"], arguments: (1, 1), of: Of::Deviation { sample: false } },
     Aggregate { names: &["VARIANCE", "VAR", "VAR_SAMP"], arguments: (1, 1), of: Of::Variance { sample: true } },
@@ -160,7 +160,7 @@ pub fn aggregate(of: Of, call: Call, groups: &Groups) -> Result<Column> {
             Ok(argument.full(total).take(&found))
         }
         Of::Median => input.quantile(0.5, true),
-        Of::QuantileBetween | Of::QuantileOf => {
+        Of::QuantileBetween | Of::QuantileDiscrete => {
             let share = input.second()?;
             let share = match share.as_floats()?.first() {
                 Some(&share) if share.is_finite() && (0.0..=1.0).contains(&share) => share,

@@ -432,7 +432,7 @@ impl<'q> Scope<'q> {
         }
         // PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)
         if let [key] = &function.within_group[..]
-            && matches!(aggregate.of, Of::QuantileBetween | Of::QuantileOf)
+            && matches!(aggregate.of, Of::QuantileBetween | Of::QuantileDiscrete)
         {
             arguments.insert(0, self.evaluate(&key.expr)?);
             if key.options.asc == Some(false) {

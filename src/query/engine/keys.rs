@@ -28,11 +28,6 @@ impl Groups {
     pub fn len(&self) -> usize {
         self.first.len()
     }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.first.is_empty()
-    }
 }
 
 /// Groups of rows with equal values in all of `keys`.
@@ -199,7 +194,7 @@ struct Sortable {
 pub struct Sorter(Vec<Sortable>);
 
 impl Sorter {
-    /// By `keys`, of `rows` rows.
+    /// Makes a sorter of `rows` rows by `keys`.
     pub fn new(keys: &[SortKey], rows: usize) -> Sorter {
         Sorter(keys.iter().map(|key| sortable(key, rows)).collect())
     }

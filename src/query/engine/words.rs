@@ -37,17 +37,6 @@ impl Words {
         self.texts.len()
     }
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.texts.is_empty()
-    }
-
-    /// The code of `text`.
-    pub fn code(&self, text: &str) -> Option<u32> {
-        let hash = self.index.hasher.hash_one(text);
-        self.index.codes.find(hash, |&code| &*self.texts[code as usize] == text).copied()
-    }
-
     /// For each code, how many words stand before it in the order of their bytes.
     pub fn ranks(&self) -> &[u32] {
         self.ranks.get_or_init(|| {

@@ -57,7 +57,7 @@ impl TimeUnit {
 /// One unit of a scale.
 #[derive(Debug, PartialEq)]
 pub struct Unit {
-    /// As printed.
+    /// The name of the unit as it is printed.
     pub name: &'static str,
     /// Base values (ns, bytes, bytes per second) below this print in this unit.
     limit: f64,
@@ -144,7 +144,8 @@ pub fn push_in_unit(out: &mut String, value: f64, unit: &Unit, room: usize) {
 }
 
 /// A time with its unit, e.g. `47.847us`.
-pub fn time(ns: f64, width: usize) -> String {
+#[cfg(test)]
+fn time(ns: f64, width: usize) -> String {
     cell(ns, &TIME, width)
 }
 
@@ -154,7 +155,8 @@ pub fn size(bytes: f64, width: usize) -> String {
 }
 
 /// A throughput with its unit, e.g. `9.3842GB/s`; `None` for a copy that took no time.
-pub fn throughput(bytes: i64, duration_ns: i64, width: usize) -> Option<String> {
+#[cfg(test)]
+fn throughput(bytes: i64, duration_ns: i64, width: usize) -> Option<String> {
     rate(bytes, duration_ns).map(|r| cell(r, &RATE, width))
 }
 

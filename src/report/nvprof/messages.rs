@@ -34,14 +34,10 @@ pub const NO_OPENACC_IN_RANGE: &str = "No OpenACC activities were profiled in th
 pub enum Message<'a> {
     /// When the program starts; pid, and its arguments joined by single spaces.
     IsProfiling(u32, &'a str),
-    /// The device is newer than nvprof knows. Only for comparison: gpuprof has no such limit.
-    UnsupportedDevice,
     /// When the program has ended; its arguments as above.
     Application(&'a str),
     /// Above the tables: so many activities have impossible times and are in no table.
     InvalidTimestamps(u64),
-    /// Above the tables: so many calls took no time that could be measured.
-    EqualTimestamps(u64),
     /// Above the tables of NVTX ranges: so many were never closed.
     InvalidRanges(u64),
     /// Above every table; with a stored file it is the first line.
@@ -83,8 +79,7 @@ impl Message<'_> {
     pub fn write(&self, out: &mut dyn io::Write, prefix: Prefix) -> io::Result<()> {
         // These are about the whole session, whoever asks.
         let prefix = match self {
-            Message::UnsupportedDevice
-            | Message::NoData
+            Message::NoData
             | Message::Signal(_)
             | Message::ExitCode(_)
             | Message::SummaryAndTrace
@@ -107,17 +102,11 @@ impl fmt::Display for Message<'_> {
             Message::IsProfiling(pid, command) => {
                 write!(f, "NVPROF is profiling process {pid}, command: {command}")
             }
-            Message::UnsupportedDevice => f.write_str(UNSUPPORTED_DEVICE),
             Message::Application(command) => write!(f, "Profiling application: {command}"),
             Message::InvalidTimestamps(n) => write!(
                 f,
                 "Warning: {n} records have invalid timestamps due to insufficient device buffer space. You can \
                  configure the buffer space using the option --device-buffer-size."
-            ),
-            Message::EqualTimestamps(n) => write!(
-                f,
-                "Warning: {n} API trace records have same start and end timestamps.\nThis can happen because of \
-                 short execution duration of CUDA APIs and low timer resolution on the underlying operating system."
             ),
             Message::InvalidRanges(n) => write!(f, "Warning: Found {n} invalid range marker(s)"),
             Message::Result => f.write_str("Profiling result:"),
@@ -147,11 +136,6 @@ impl fmt::Display for Message<'_> {
     }
 }
 
-const UNSUPPORTED_DEVICE: &str = "\
-Warning: nvprof is not supported on devices with compute capability 8.0 and higher.
-                  Use NVIDIA Nsight Systems for GPU tracing and CPU sampling and NVIDIA Nsight Compute for GPU profiling.
-                  Refer https://developer.nvidia.com/tools-overview for more details.";
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -177,12 +161,6 @@ mod tests {
                 Message::InvalidTimestamps(2),
                 "==531== Warning: 2 records have invalid timestamps due to insufficient device buffer space. You can \
                  configure the buffer space using the option --device-buffer-size.\n",
-            ),
-            (
-                Message::EqualTimestamps(20),
-                "==531== Warning: 20 API trace records have same start and end timestamps.\nThis can happen because \
-                 of short execution duration of CUDA APIs and low timer resolution on the underlying operating \
-                 system.\n",
             ),
             (
                 Message::NotFlushed,
@@ -212,10 +190,5 @@ mod tests {
         ] {
             assert_eq!(said(message, Prefix(Some(7))), expected);
         }
-        assert!(
-            said(Message::UnsupportedDevice, Prefix(None)).starts_with(
-                "======== Warning: nvprof is not supported on devices with compute capability 8.0 and"
-            )
-        );
     }
 }
