@@ -131,6 +131,7 @@ fn everything_becomes_a_row() {
         name: None,
         unix_offset_ns: Some(1_751_410_836_000_000_000),
         is_launcher: false,
+        aligned_ns: None,
     };
     assert_eq!(trace.info, info);
     let one = |table: &str, column: &str| {
