@@ -167,7 +167,7 @@ pub fn read(path: &Path, need: &Need, sink: &mut Sink, declared: &mut Declared) 
     }
     if odd > 0 {
         let text = format!(
-            "{}: {} left out: values are missing, a number is none, or the table is not known",
+            "{}: {} left out: a value is missing or is not a number, or the table is not known",
             path.display(),
             items(odd, "row is", "rows are")
         );
