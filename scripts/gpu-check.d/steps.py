@@ -31,9 +31,9 @@ def step(group, name, claim, limit_s=40, parallel=False):
 # What comes before all others, in this order: what nobody has measured yet, what did not hold the last time, what was built
 # since. The rest follows in the order of the list. A run that is cut still says what was not known before.
 FIRST = (
-    "matrix/records", "matrix/loops",
+    "matrix/records", "counts/api_by_call", "counts/api_by_call_gated", "matrix/loops",
     "life/kill_under_load", "cost/window",
-    "live/ctl", "live/ring",
+    "live/ctl", "live/ring", "counts/presets", "counts/latency",
     # Side by side:
     "frameworks/torch_against_profiler", "live/sample", "live/top", "live/nvprof", "live/nvprof_managed",
     "live/launch_stacks", "live/cpu_sampling", "counts/examples_rust",

@@ -162,6 +162,76 @@ def threads(lab, check):
         check.at_least("streams", traces[0].count("stream"), 8)
 
 
+def _calls_by_name(lab, trace):
+    """{call: records}; without a gpuprof their sum alone."""
+    rows = lab.view([trace.path], "cuda_api_sum")
+    return {row["Name"]: row["Num Calls"] for row in rows} if rows is not None else {"all": trace.count("api")}
+
+
+@step(GROUP, "api_by_call", "GPUPROF_API_CALLS=by-call brings the API records that by-kind brings, call by call")
+def api_by_call(lab, check):
+    found = {}
+    for way in ("by-kind", "by-call"):
+        run, traces = lab.profiled([lab.work, "mixed", "100"], name=f"api-{way}", API_CALLS=way)
+        check.ended(run)
+        if not check.equal(f"{way}: traces", len(traces), 1):
+            return
+        lab.open_checks(check, traces[0])
+        check.equal(f"{way}: kernels", traces[0].count("kernel"), run.json().get("kernels"))
+        found[way] = _calls_by_name(lab, traces[0])
+        check.figures[f"{way}: what it said"] = [line for line in run.err.splitlines() if "by-k" in line or "by-c" in line]
+    check.at_least("API records", sum(found["by-kind"].values()), 100)
+    check.equal("records by call (by-call), those of by-kind", found["by-call"], found["by-kind"])
+
+
+@step(GROUP, "api_by_call_gated", "the same behind a gate: calls inside the window are recorded, the window's kernels too")
+def api_by_call_gated(lab, check):
+    found = {}
+    for way in ("by-kind", "by-call"):
+        run, traces = lab.profiled([lab.work, "range", "20", "5", "8"], "gated", name=f"gated-{way}", API_CALLS=way)
+        check.ended(run)
+        if not check.equal(f"{way}: traces", len(traces), 1):
+            return
+        check.equal(f"{way}: kernels inside", traces[0].count("kernel"), run.json().get("kernels"))
+        found[way] = _calls_by_name(lab, traces[0])
+    check.equal("records by call (by-call), those of by-kind", found["by-call"], found["by-kind"])
+
+
+@step(GROUP, "presets", "--preset light has kernels, copies and fills and no calls; full has all that default has")
+def presets(lab, check):
+    rows = {}
+    for preset in ("light", "default", "full"):
+        run, traces = lab.profiled([lab.work, "mixed", "100"], name=f"preset-{preset}", PRESET=preset)
+        check.ended(run)
+        if not check.equal(f"{preset}: traces", len(traces), 1):
+            return
+        known, trace = run.json(), traces[0]
+        lab.open_checks(check, trace)
+        for table, key in (("kernel", "kernels"), ("memcpy", "copies"), ("memset", "fills")):
+            check.equal(f"{preset}: {key}", trace.count(table), known[key])
+        rows[preset] = trace.rows
+    check.equal("light: API calls", rows["light"].get("api", 0), 0)
+    missing = {t: n for t, n in rows["default"].items() if t in ("api", "sync", "memory", "overhead") and rows["full"].get(t, 0) < n}
+    check.equal("what default has and full has not", missing, {})
+    check.figures["rows by preset"] = rows
+
+
+@step(GROUP, "latency", "--kinds +latency says of every kernel when it was queued and submitted, before it began")
+def latency(lab, check):
+    if not lab.cli:
+        return check.skip("no gpuprof program")
+    run, traces = lab.profiled([lab.work, "mixed", "100"], name="latency", KINDS="+latency")
+    check.ended(run)
+    if not check.equal("traces", len(traces), 1):
+        return
+    lab.open_checks(check, traces[0])
+    kernels = run.json().get("kernels")
+    [row] = lab.query(traces[0].path, "SELECT count(*) AS kernels, count(queued_ns) AS queued, count(submitted_ns) AS submitted, "
+                      "sum(CASE WHEN queued_ns <= submitted_ns AND submitted_ns <= start_ns THEN 1 ELSE 0 END) AS ordered FROM kernel")
+    for what in ("kernels", "queued", "submitted", "ordered"):
+        check.equal(what, int(row[what]), kernels)
+
+
 @step(GROUP, "record", "gpuprof record: the program's status, three closing lines, one folder for four processes")
 def record(lab, check):
     if not lab.cli:

@@ -101,10 +101,18 @@ def records(lab, check):
 # -- what it costs: loops
 
 
+# gpuprof itself, for comparison: the settings of each mode.
+OURS = {"gpuprof": {}, "gpuprof_by_call": {"API_CALLS": "by-call"}, "gpuprof_light": {"PRESET": "light"},
+        "gpuprof_stacks": {"LAUNCH_STACKS": "on"}}
+OURS_IN_LOOPS = ("gpuprof", "gpuprof_by_call", "gpuprof_light")
+
+
+def _our_env(lab, mode):
+    return lab.environment("default", lab.folder(f"matrix-{mode}"), **OURS[mode])
+
+
 def _loops_env(lab, mode):
-    if mode == "gpuprof":
-        return lab.environment("default", lab.folder("matrix-gpuprof"))
-    return floors.environment(lab, mode)
+    return _our_env(lab, mode) if mode in OURS else floors.environment(lab, mode)
 
 
 @step(GROUP, "loops", "what asking CUPTI costs a question, a launch, and a launch among eight threads, by mode", 130)
@@ -112,7 +120,7 @@ def loops(lab, check):
     if not lab.floor:
         return check.skip("floor.c was not built")
     size, rounds = (["2000", "300", "40"], 2) if lab.sim else (["1000000", "30000", "8000"], 9)
-    modes, refused, results, where = [*floors.MODES, "gpuprof"], set(), [], ""
+    modes, refused, results, where = [*floors.MODES, *OURS_IN_LOOPS], set(), [], ""
     try:
         for number in range(rounds):
             results.append({})
@@ -120,7 +128,7 @@ def loops(lab, check):
                 if mode in refused:
                     continue
                 run = lab.run([lab.work, "matrix", *size], _loops_env(lab, mode), limit_s=20, name=f"matrix-{mode}")
-                if mode != "gpuprof":
+                if mode not in OURS:
                     said = floors.said(run.err)
                     where = _where(lab, said)
                     _note_once(check, mode, said)
@@ -142,15 +150,14 @@ def loops(lab, check):
 
 # -- what it costs: training
 
-TRAINING = ("none", "10", "10+4+5", "muted", "per_call", "callbacks", "10+5", "10+4", "gpuprof", "gpuprof_stacks")
+TRAINING = ("none", "10", "10+4+5", "muted", "per_call", "callbacks", "10+5", "10+4", *OURS)
 TRAINING_COUNTED = ("10+4+5", "muted", "per_call", "callbacks")
 
 
 def _training_env(lab, mode, count):
     steps = "4" if count else "60"
-    if mode.startswith("gpuprof"):
-        more = {"LAUNCH_STACKS": "on"} if mode == "gpuprof_stacks" else {}
-        return {**lab.environment("default", lab.folder(f"matrix-{mode}"), **more), "TRAIN_STEPS": steps}
+    if mode in OURS:
+        return {**_our_env(lab, mode), "TRAIN_STEPS": steps}
     return {**floors.environment(lab, mode, count), "TRAIN_STEPS": steps}
 
 
@@ -207,7 +214,7 @@ def training(lab, check):
         label, _, mode = one["label"].partition(" ")
         if not mode:
             continue
-        if not mode.startswith("gpuprof"):
+        if mode not in OURS:
             said = floors.said(one["err"])
             where = _where(lab, said)
             _note_once(check, mode, said)
