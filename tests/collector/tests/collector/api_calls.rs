@@ -48,7 +48,7 @@ fn both_ways_bring_the_same_records_and_by_call_cupti_looks_at_fewer() {
                 ["by-kind", "by-call"].map(|how| run(&sim, how, player, settings));
             let what = format!("CUPTI {version}, {player:?} {settings:?}");
             assert_eq!((said(&by_kind).len(), said(&by_call).len()), (0, 0), "{what}: {}", by_call.stderr);
-            assert!(calls(&kinds).len() > 2, "{what}: {:?}", calls(&kinds));
+            assert!(!calls(&kinds).is_empty(), "{what}");
             assert_eq!(calls(&kinds), calls(&each), "{what}");
             assert_eq!(kinds.kernels().len(), each.kernels().len(), "{what}");
             // The trace says what is left out: here what this CUPTI has, there also what it takes without a word.
@@ -63,7 +63,7 @@ fn both_ways_bring_the_same_records_and_by_call_cupti_looks_at_fewer() {
 }
 
 #[test]
-fn by_call_nothing_is_looked_at_but_what_is_recorded() {
+fn by_call_nothing_is_looked_at_but_what_is_recorded_and_the_drivers_part_of_it() {
     let sim = Sim::new("13.0");
     let intercepted = |how| {
         let (ended, trace) = run(&sim, how, &["chatty", "1000"], &[]);
@@ -72,8 +72,8 @@ fn by_call_nothing_is_looked_at_but_what_is_recorded() {
     let ((by_kind, rows), (by_call, same)) = (intercepted("by-kind"), intercepted("by-call"));
     assert_eq!(rows, same);
     // Calls of our own threads have no row, and one is made now and then.
-    assert!(by_call < rows + 100, "{by_call} calls for {rows} rows");
-    assert!(by_kind >= rows + 9_000, "{by_kind} calls for {rows} rows");
+    assert!(by_call < 2 * rows + 100, "{by_call} calls for {rows} rows");
+    assert!(by_kind >= 2 * rows + 9_000, "{by_kind} calls for {rows} rows");
 }
 
 #[test]

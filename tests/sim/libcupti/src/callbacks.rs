@@ -6,6 +6,7 @@ use crate::version::{since, version};
 use crate::{driver, external, records, tables};
 use std::cell::Cell;
 use std::ffi::{c_char, c_void};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 type Callback = unsafe extern "C" fn(*mut c_void, u32, u32, *const c_void);
@@ -126,13 +127,30 @@ fn kind(call: &ApiCall) -> u32 {
     if call.domain == DRIVER { 4 } else { 5 }
 }
 
+thread_local! {
+    /// The id of the runtime call that this thread is in, if it will have a record.
+    static RECORDED: Cell<Option<u32>> = const { Cell::new(None) };
+}
+
+/// Whether a call is the driver's part of a runtime call that has a record: no id has two (seen on an H100 with CUPTI 13.0).
+fn is_part_of_recorded(call: &ApiCall) -> bool {
+    static BOTH: OnceLock<bool> = OnceLock::new();
+    call.domain == DRIVER
+        && RECORDED.get() == Some(call.correlation)
+        && !*BOTH.get_or_init(|| settings::text(c"SIM_NESTED").as_deref() == Some("both"))
+}
+
 pub unsafe extern "C" fn api_enter(call: *mut ApiCall) {
     let call = &mut *call;
     let is_heard = enabled(call.domain, call.cbid);
     if is_heard || records::is_intercepted(kind(call), call.domain, call.cbid) {
         settings::add(word::INTERCEPTED, 1);
     }
-    call.start_ns = if records::api_wanted(kind(call), call.domain, call.cbid) { driver::now() } else { 0 };
+    let wanted = records::api_wanted(kind(call), call.domain, call.cbid) && !is_part_of_recorded(call);
+    call.start_ns = if wanted { driver::now() } else { 0 };
+    if wanted && call.domain == RUNTIME {
+        RECORDED.set(Some(call.correlation));
+    }
     if is_heard {
         api(call, 0);
         call.entered = 1;
@@ -142,6 +160,9 @@ pub unsafe extern "C" fn api_enter(call: *mut ApiCall) {
 pub unsafe extern "C" fn api_exit(call: *mut ApiCall) {
     let call = &mut *call;
     let wanted = call.start_ns != 0 && records::api_wanted(kind(call), call.domain, call.cbid);
+    if call.domain == RUNTIME && RECORDED.get() == Some(call.correlation) {
+        RECORDED.set(None);
+    }
     if wanted {
         if call.entered != 2 {
             call.end_ns = driver::now();
