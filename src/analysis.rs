@@ -15,6 +15,7 @@ pub(crate) mod listing;
 pub(crate) mod markers;
 pub(crate) mod nvtx_sections;
 pub(crate) mod openacc;
+pub(crate) mod own_cost;
 pub mod partial;
 pub(crate) mod range_profile;
 pub(crate) mod ranges;

@@ -30,6 +30,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use shim_config::control::RuntimeDir;
 
 use crate::messages::Message;
+use crate::own_cost::CONTROL;
 use crate::session::Session;
 use crate::{log, sys};
 use endpoint::{Bound, Endpoint};
@@ -90,6 +91,7 @@ fn run(session: &'static Session) {
         );
     }
     remove();
+    CONTROL.rests();
 }
 
 fn serve(session: &'static Session) {

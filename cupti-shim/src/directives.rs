@@ -156,7 +156,7 @@ fn next(name: &CStr, within: *const c_void) -> Option<*mut c_void> {
     }
 }
 
-/// OpenACC's entry for tools, of which it bears several.
+/// OpenACC's entry for tools. OpenACC allows several.
 ///
 /// # Safety
 /// For an OpenACC runtime only: the arguments are its functions `acc_prof_register`, `acc_prof_unregister` and
@@ -186,7 +186,7 @@ pub unsafe extern "C" fn acc_register_library(register: *mut c_void, unregister:
     });
 }
 
-/// OpenMP's entry for tools, of which it bears one. The result is null where we do not want to be it.
+/// OpenMP's entry for tools. OpenMP allows one tool; the result is null where we do not want to be that one.
 ///
 /// # Safety
 /// For an OpenMP runtime only: `runtime` is a text of its own.
@@ -205,7 +205,10 @@ pub unsafe extern "C" fn ompt_start_tool(version: u32, runtime: *const c_char) -
         if result.is_null() {
             result = (&raw const TOOL).cast_mut();
         } else {
-            log::line(1, format_args!("another tool listens to OpenMP, which bears one: it is not recorded"));
+            log::line(
+                1,
+                format_args!("OpenMP is not recorded: another tool listens to it, and OpenMP allows one tool"),
+            );
         }
     });
     result

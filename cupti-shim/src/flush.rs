@@ -11,6 +11,7 @@ use crate::clock::{Settling, Triple};
 use crate::cupti::{CuptiError, may_call, mute};
 use crate::gate::GATE;
 use crate::messages::{Cause, Loss, Message};
+use crate::own_cost::FLUSHES;
 use crate::session::{Session, holder};
 use crate::{exit, flight, log, python, sys};
 
@@ -150,23 +151,27 @@ impl Flush {
     }
 
     fn run(mut self) {
+        FLUSHES.works();
         self.check_devices();
         self.send_clocks();
         loop {
             let word = self.session.flush_word.load(Ordering::Acquire);
             if let Some(request) = exit::requested() {
                 self.last_flush();
+                // Before the answer: whoever waits for it has the file closed, which says what we took.
+                FLUSHES.rests();
                 exit::answer(request);
                 if request.is_last {
                     return;
                 }
+                FLUSHES.works();
                 continue;
             }
             flight::ask_for_signal();
             self.flush_for_dumps();
             if !may_call() {
                 // Nothing is left to do but to answer the exit handler.
-                sys::futex_wait(&self.session.flush_word, word, None);
+                self.rest(word, None);
                 continue;
             }
             let now_ns = sys::monotonic_ns();
@@ -193,9 +198,16 @@ impl Flush {
             };
             let wait_ns = (wake_ns - sys::monotonic_ns()).max(0);
             if wait_ns > 0 {
-                sys::futex_wait(&self.session.flush_word, word, Some(wait_ns));
+                self.rest(word, Some(wait_ns));
             }
         }
+    }
+
+    /// Sleeps until somebody calls or the time is over.
+    fn rest(&self, word: u32, wait_ns: Option<i64>) {
+        FLUSHES.rests();
+        sys::futex_wait(&self.session.flush_word, word, wait_ns);
+        FLUSHES.works();
     }
 
     /// Says so if this libcupti is older than one of the GPUs: it then records nothing, or not everything, silently.

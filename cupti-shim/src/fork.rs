@@ -6,7 +6,7 @@
 
 use crate::gate::GATE;
 use crate::names::NAMES;
-use crate::{control, cupti, exit, failure, flight, flush, nvtx, output, python, session, sys, writer};
+use crate::{control, cupti, exit, failure, flight, flush, nvtx, output, own_cost, python, session, sys, writer};
 
 /// Forgets what the parent recorded and waited for. False: a thread of the parent was inside the gate, and this child
 /// cannot record.
@@ -16,6 +16,7 @@ pub fn forget() -> bool {
     exit::forget();
     failure::forget();
     flush::forget();
+    own_cost::forget();
     cupti::forget();
     flight::forget();
     control::forget();
@@ -83,7 +84,7 @@ mod tests {
     /// Names of the variables that are written to while the program runs.
     fn variables(text: &str) -> impl Iterator<Item = &str> {
         const MUTABLE: &[&str] =
-            &["Atomic", "[Atomic", "[[Atomic", "Given", "Mutex", "OnceLock", "Gate", "Names", "Counters"];
+            &["Atomic", "[Atomic", "[[Atomic", "Given", "Meter", "Mutex", "OnceLock", "Gate", "Names", "Counters"];
         text.lines().filter_map(|line| {
             let line = line.trim_start();
             let (_, declared) = line.split_once("static ").filter(|(before, _)| !before.contains("//"))?;

@@ -45,6 +45,7 @@ mod messages;
 mod names;
 mod nvtx;
 mod output;
+mod own_cost;
 mod process;
 mod python;
 mod session;

@@ -32,6 +32,11 @@ pub fn monotonic_ns() -> i64 {
     clock(libc::CLOCK_MONOTONIC)
 }
 
+/// CPU time that the calling thread has taken since it began, in nanoseconds.
+pub fn thread_cpu_ns() -> i64 {
+    clock(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
 fn clock(id: libc::clockid_t) -> i64 {
     let mut t = MaybeUninit::<libc::timespec>::zeroed();
     // SAFETY: `t` is writable and of the right type; on failure it stays zero, which is a valid value.

@@ -8,6 +8,7 @@ use super::newest;
 use super::progress::Progress;
 use crate::analysis::grouping::Grouping;
 use crate::analysis::labels::Labels;
+use crate::analysis::own_cost;
 use crate::analysis::summary::{Order, SortKey};
 use crate::demangle::Demangling;
 use crate::error::{Error, Result};
@@ -64,7 +65,7 @@ pub struct Args {
     #[arg(long)]
     wide: bool,
 
-    /// Leave out what gpuprof adds to nvprof's report (nothing yet; accepted so that scripts keep working)
+    /// Leave out what gpuprof adds to nvprof's report: the line that says what recording itself took
     #[arg(long)]
     no_insights: bool,
 
@@ -311,7 +312,8 @@ impl Plan<'_> {
             if listing && !self.args.rows.per_process {
                 // Everything is read before the first line is written, and the lines may not fit into memory.
                 let announce = || {
-                    let notes = self.notes(frames, filter)?;
+                    let mut notes = self.notes(frames, filter)?;
+                    notes.extend(self.own_cost(frames));
                     progress.finish();
                     say(&notes);
                     Ok(())
@@ -328,6 +330,7 @@ impl Plan<'_> {
             let mut notes = Vec::new();
             let shown = classic::write(&mut answer, labels, filter, &self.request(), &mut notes)?;
             notes.splice(0..0, self.notes(frames, filter)?);
+            notes.extend(self.own_cost(frames).filter(|_| shown));
             progress.finish();
             say(&notes);
             // "No profile data collected" would be untrue of a trace of ranges, which the closing line points to. Nvprof
@@ -378,6 +381,14 @@ impl Plan<'_> {
             prefix: Prefix(None),
             system: Vec::new(),
         }
+    }
+
+    /// What the recording itself took: for people, beside tables in nvprof's layout alone.
+    fn own_cost(&self, frames: &Frames) -> Option<Note> {
+        if self.args.no_insights || self.args.nvprof.csv {
+            return None;
+        }
+        own_cost::sentence(frames).map(|text| Note { code: "own-cost", text })
     }
 
     fn notes(&self, frames: &Frames, filter: &Filter) -> Result<Vec<Note>> {

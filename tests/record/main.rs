@@ -15,6 +15,7 @@ mod gpu_check_dry_run;
 mod launch;
 mod nvprof;
 mod nvtx;
+mod own_cost;
 mod preset;
 mod ring;
 mod sample;

@@ -15,6 +15,7 @@ pub mod format_md;
 pub mod frame;
 pub mod header;
 mod index;
+pub mod own_cost;
 pub mod pages;
 pub mod read;
 pub mod schema;

@@ -8,6 +8,7 @@ use super::signal::Waker;
 use super::socket::{Socket, poll};
 use super::state::State;
 use crate::gate::GATE;
+use crate::own_cost::CONTROL;
 use crate::session::Session;
 use crate::{log, sys};
 
@@ -75,10 +76,12 @@ impl Server {
         let mut polled = vec![listener, waker];
         polled.extend(self.clients.iter().map(Client::polled));
         let due_ns = self.clients.iter().map(Client::due_ns).min();
+        CONTROL.rests();
         if !poll(&mut polled, due_ns.map(|due_ns| due_ns.saturating_sub(sys::monotonic_ns()))) {
             // The program allows itself fewer descriptors than there are here: not again and again at once.
             pause();
         }
+        CONTROL.works();
         // The program may have closed everything that it does not know, and opened files of its own under our numbers.
         if self.waker.as_ref().is_some_and(|waker| !waker.socket.is_ours()) {
             self.waker = None;

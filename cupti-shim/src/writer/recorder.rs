@@ -161,6 +161,8 @@ pub(super) struct Recorder<S: Segments, K> {
     pub(super) dry: Option<(Dry, u32)>,
     pub(super) names_refused: u64,
     excluded_told: u64,
+    /// When the trace was begun, monotonic.
+    pub(super) began_ns: i64,
     pub(super) closed: bool,
 }
 
@@ -217,12 +219,14 @@ where
             dry: None,
             names_refused: 0,
             excluded_told: 0,
+            began_ns: 0,
             closed: false,
         }
     }
 
     /// Facts about the process, and the first reading of the clocks: written at once.
     pub(super) fn begin(&mut self, process: Value, clock: Option<Triple>, now_ns: i64) {
+        self.began_ns = now_ns;
         self.pace = Pace::new(self.limits.flush_ns, now_ns);
         self.trace.at(now_ns);
         self.meta.process = Some(process);

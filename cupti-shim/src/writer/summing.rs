@@ -10,7 +10,7 @@ use super::recorder::{Keep, LossPatience, Recorder};
 use super::trace::TraceOutput;
 use crate::buffers::Dry;
 use crate::messages::{Cause, Loss};
-use crate::{log, nvtx, python};
+use crate::{log, nvtx, own_cost, python};
 
 /// Intervals after which requests that found no block are reported even if CUPTI says nothing of dropped records.
 const DRY_PATIENCE: u32 = 4;
@@ -100,7 +100,7 @@ where
         self.later = LossPatience::default();
         self.write_all(now_ns);
         self.account_for_ring();
-        let totals = self.closing_facts(reason);
+        let totals = self.closing_facts(reason, now_ns);
         if let Err(error) = self.trace.finish(&totals)
             && !self.complained
         {
@@ -122,7 +122,7 @@ where
         }
     }
 
-    fn closing_facts(&self, reason: &str) -> Value {
+    fn closing_facts(&self, reason: &str, now_ns: i64) -> Value {
         let mut facts = self.totals.to_json();
         let pool = &self.shared.pool;
         let nvtx = nvtx::counts();
@@ -147,6 +147,8 @@ where
         });
         if let (Some(facts), Value::Object(more)) = (facts.as_object_mut(), more) {
             facts.extend(more);
+            let (key, cost) = own_cost::taken(now_ns.saturating_sub(self.began_ns)).entry();
+            facts.insert(key.to_owned(), cost);
         }
         if let (Some(facts), Some(flight)) = (facts.as_object_mut(), &self.flight) {
             facts.insert("dumps".to_owned(), flight.facts());

@@ -1,5 +1,6 @@
 //! A trace in a sentence: what it is, when it was made, how long it is, what is inside.
 
+use crate::analysis::own_cost;
 use crate::error::Result;
 use crate::numbers::items;
 use crate::trace::frames::{Frames, OpenedFile};
@@ -23,7 +24,7 @@ const COUNTED: [(&TableSpec, &str, &str); 13] = [
     (&tables::CPU_SAMPLE, "CPU sample", "CPU samples"),
 ];
 
-/// One sentence for each file, and one for all that is inside.
+/// One sentence for each file, one for all that is inside, and one for what the recording itself took, where that is known.
 ///
 /// # Errors
 /// A part of a file that cannot be read.
@@ -37,6 +38,7 @@ pub fn sentences(frames: &Frames) -> Result<Vec<String>> {
         sentences.push(of_file(frames, file, span, has_epoch));
     }
     sentences.push(inside(frames));
+    sentences.extend(own_cost::sentence(frames).map(|sentence| format!("gpuprof itself: {sentence}")));
     Ok(sentences)
 }
 

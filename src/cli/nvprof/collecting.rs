@@ -33,6 +33,7 @@ pub fn variables(request: &Request, launcher: Option<u32>) -> Vec<(&'static str,
     add(!request.kinds.driver, "-driver");
     add(request.unified_memory && request.kinds.gpu, "+uvm");
     add(request.memory, "+memory");
+    add(request.latency && request.kinds.gpu, "+latency");
     add(request.openacc, "+openacc");
     add(request.openmp, "+openmp");
     add(samplers::by_cupti(request), "+environment");
@@ -95,6 +96,12 @@ mod tests {
         assert_eq!(kinds("--trace api app").as_deref(), Some("-kernel,-memcpy,-memset"));
         assert_eq!(kinds("--trace gpu,api --openacc-profiling on app").as_deref(), Some("+uvm,+openacc"));
         assert_eq!(kinds("--track-memory-allocations on app").as_deref(), Some("+uvm,+memory"));
+        assert_eq!(kinds("--kernel-latency-timestamps on app").as_deref(), Some("+uvm,+latency"));
+        assert_eq!(kinds("--kernel-latency-timestamps off app").as_deref(), Some("+uvm"));
+        assert_eq!(
+            kinds("--kernel-latency-timestamps on --trace api app").as_deref(),
+            Some("-kernel,-memcpy,-memset")
+        );
         assert_eq!(value("--profile-from-start off app", "GPUPROF_CAPTURE").as_deref(), Some("profiler-api"));
         assert_eq!(value("app", "GPUPROF_PROCESSES").as_deref(), Some("children-of:42"));
         assert_eq!(value("--profile-child-processes app", "GPUPROF_PROCESSES"), None);

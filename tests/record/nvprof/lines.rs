@@ -204,6 +204,23 @@ fn windows_are_opened_by_the_program() {
 }
 
 #[test]
+fn the_exported_database_has_queued_and_submitted_times_where_they_are_asked_for() {
+    let bench = Bench::new();
+    for (how, expected) in [("off", 0), ("on", 10)] {
+        let ended = bench.run(&format!("nvprof --kernel-latency-timestamps {how} -o out.nvvp ./a.out"));
+        succeeded(&ended);
+        let file = ended.folder().join("out.nvvp").display().to_string();
+        let known = "queued_ns <= submitted_ns AND submitted_ns <= start_ns";
+        let all = format!("SELECT COUNT(*) AS all_kernels, SUM({known}) AS known FROM kernel");
+        let answer = gpuprof_in(ended.folder(), &["query", &file, &all, "--format", "csv"]);
+        let counted = answer.stdout.lines().nth(1).unwrap_or_else(|| panic!("{}{}", answer.stdout, answer.stderr));
+        let (kernels, known) = counted.split_once(',').expect("two numbers");
+        assert_eq!((kernels, known.parse().unwrap_or(0)), ("10", expected), "{how}: {counted}");
+        assert!(!ended.stderr.contains("no effect"), "{how}: {}", ended.stderr);
+    }
+}
+
+#[test]
 fn an_exported_timeline_is_printed_from_with_every_option() {
     let bench = Bench::new();
     let ended = bench.run("nvprof --export-profile timeline.prof ./a.out");

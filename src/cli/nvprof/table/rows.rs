@@ -103,11 +103,9 @@ pub static OPTIONS: &[NvprofOption] = &[
     option(
         "kernel-latency-timestamps",
         Switch,
-        Says(
-            "queued and submitted times are not collected; gpuprof report --view cuda_kern_exec_trace shows waits",
-        ),
-        "record when kernels were queued and submitted",
-        NOTHING,
+        Sets("GPUPROF_KINDS"),
+        "record when kernels were queued and submitted; the exported database has the times, no listing does",
+        |r, v| r.latency = v == "on",
     ),
     option(
         "kernels",

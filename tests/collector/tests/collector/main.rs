@@ -11,6 +11,7 @@ mod hardware;
 mod kill;
 mod life;
 mod manners;
+mod own_cost;
 mod real_driver;
 mod ring;
 mod stalls;

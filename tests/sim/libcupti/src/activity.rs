@@ -3,7 +3,7 @@
 use crate::abi::{Resource, resource as cb};
 use crate::settings;
 use crate::version::{since, stride, version};
-use crate::{buffers, driver, faults, records, walker};
+use crate::{buffers, driver, faults, records, tables, walker};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -75,6 +75,12 @@ fn disable(kind: u32) -> i32 {
 
 static REGISTERED: AtomicUsize = AtomicUsize::new(0);
 
+/// Calls that this version has no name for are refused: `CUPTI_ERROR_INVALID_PARAMETER`.
+fn switch_call(domain: u32, cbid: u32, on: u8) -> i32 {
+    let is_known = cbid != 0 && !tables::callback_name(domain, cbid).is_null();
+    if is_known && records::switch_call(domain, cbid, on != 0) { 0 } else { 1 }
+}
+
 fn register(request: usize, complete: usize) -> i32 {
     if request == 0 || complete == 0 {
         return 1;
@@ -122,11 +128,11 @@ cupti! {
     fn cuptiActivityGetNumDroppedRecords(_context: *mut c_void, _stream: u32, out: *mut usize) { dropped(out) }
     fn cuptiActivityEnableRuntimeApi(cbid: u32, on: u8) {
         settings::log(&format!("runtime {cbid} {on}"));
-        if records::switch_call(2, cbid, on != 0) { 0 } else { 1 }
+        switch_call(2, cbid, on)
     }
     fn cuptiActivityEnableDriverApi(cbid: u32, on: u8) {
         settings::log(&format!("driver {cbid} {on}"));
-        if records::switch_call(1, cbid, on != 0) { 0 } else { 1 }
+        switch_call(1, cbid, on)
     }
     fn cuptiActivityConfigureUnifiedMemoryCounter(_configs: *mut c_void, count: u32) {
         if count == 0 { 1 } else { 0 }
