@@ -1,8 +1,8 @@
 //! A trace in a sentence: what it is, when it was made, how long it is, what is inside.
 
-use crate::error::Result;
 use crate::numbers::items;
 use crate::trace::frames::{Frames, OpenedFile};
+use std::collections::BTreeMap;
 use trace_format::schema::TableSpec;
 use trace_format::tables;
 
@@ -23,12 +23,9 @@ const COUNTED: [(&TableSpec, &str, &str); 13] = [
     (&tables::CPU_SAMPLE, "CPU sample", "CPU samples"),
 ];
 
-/// One sentence for each file, and one for all that is inside.
-///
-/// # Errors
-/// A part of a file that cannot be read.
-pub fn sentences(frames: &Frames) -> Result<Vec<String>> {
-    let spans = frames.time_spans()?;
+/// One sentence for each file, and one for all that is inside. `spans`: the first and the last nanosecond of each
+/// process, as far as they are known.
+pub fn sentences(frames: &Frames, spans: &BTreeMap<u32, (i64, i64)>) -> Vec<String> {
     let mut sentences = Vec::new();
     for file in &frames.files {
         let own = file.processes.clone().filter_map(|process| spans.get(&process).copied());
@@ -37,7 +34,7 @@ pub fn sentences(frames: &Frames) -> Result<Vec<String>> {
         sentences.push(of_file(frames, file, span, has_epoch));
     }
     sentences.push(inside(frames));
-    Ok(sentences)
+    sentences
 }
 
 fn of_file(frames: &Frames, file: &OpenedFile, span: Option<(i64, i64)>, has_epoch: bool) -> String {
