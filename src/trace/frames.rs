@@ -37,6 +37,8 @@ pub struct OpenedFile {
     pub origin: String,
     /// Ordinals of its processes.
     pub processes: std::ops::Range<u32>,
+    /// Whether a note of its reader counts its records without valid times, and says where the first of them is.
+    pub counts_invalid: bool,
 }
 
 /// Where some rows of a table are.
