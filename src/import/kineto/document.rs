@@ -227,17 +227,12 @@ impl<'s> Document<'s> {
         // Behind damage nothing is known of what is before it.
         let Some(before) = self.at.checked_sub(1) else { return Ok(()) };
         let start = self.indexer.tokens()[before] as usize + 1;
-        while self.tape().byte(self.at).is_none() && !self.ended && self.text.len() - start <= GAP_LIMIT {
+        if self.tape().byte(self.at).is_none() && !self.ended && self.text.len() - start <= GAP_LIMIT {
+            // Keeps the text from the token before on, which is the first of it then.
             self.at = before;
             self.more()?;
-            return match self.at {
-                // The token before is the first of the text now.
-                0 => {
-                    self.at = 1;
-                    self.look_for_commas(visitor)
-                }
-                _ => Ok(()),
-            };
+            self.at = 1;
+            return self.look_for_commas(visitor);
         }
         let end = self.indexer.tokens().get(self.at).map_or(self.text.len(), |&token| token as usize);
         let gap = &self.text[start..end];
