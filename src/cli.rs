@@ -5,6 +5,7 @@ mod closing;
 pub(crate) mod convert;
 pub(crate) mod ctl;
 pub(crate) mod doctor;
+mod endings;
 pub(crate) mod export;
 pub(crate) mod info;
 mod newest;

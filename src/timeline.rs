@@ -127,9 +127,13 @@ impl Timeline {
         let mut notes: Vec<String> = notes.into_iter().map(|note| note.text).collect();
         if model.undrawn > 0 {
             let (have, they) = if model.undrawn == 1 { ("has", "it is") } else { ("have", "they are") };
+            // Readers that count such records themselves are those of text, which need not come from CUPTI.
+            let cause = match frames.files.iter().all(|file| file.counts_invalid) {
+                true => "",
+                false => " (CUPTI ran out of device buffer space, or the work never completed)",
+            };
             notes.push(format!(
-                "{} {have} impossible times (CUPTI ran out of device buffer space, or the work never completed); {they} \
-                 not drawn",
+                "{} {have} impossible times{cause}; {they} not drawn",
                 counted(model.undrawn, "record")
             ));
         }

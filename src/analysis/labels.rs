@@ -24,6 +24,14 @@ pub struct PlaceNames {
     pub stream: Option<String>,
 }
 
+/// What a kernel is called whose name the trace does not have: a row of numbers without a word looks like a mistake of ours,
+/// and nothing could be said about it.
+const UNNAMED: &str = "[unnamed]";
+
+fn or_unnamed(name: &str) -> &str {
+    if name.is_empty() { UNNAMED } else { name }
+}
+
 /// Printed names of one set of traces, made when first asked for: a trace of millions of records prints hundreds.
 pub struct Labels<'a> {
     frames: &'a Frames,
@@ -135,11 +143,11 @@ impl<'a> Labels<'a> {
 
     /// As [`Labels::kernel`], of a kernel without a shape of it.
     pub fn name_of(&self, kernel: Kernel) -> &str {
-        match kernel {
+        or_unnamed(match kernel {
             Kernel { name_id: 0, demangled_id: Some(id), .. } => self.text(id),
             Kernel { name_id: 0, .. } => "",
             Kernel { name_id, .. } => self.demangle(name_id),
-        }
+        })
     }
 
     /// The kernel's name as its producer demangled it, if it did.
@@ -148,7 +156,7 @@ impl<'a> Labels<'a> {
     }
 
     fn stored_name_of(&self, kernel: Kernel) -> &str {
-        kernel.demangled_id.map_or_else(|| self.name_of(kernel), |id| self.text(id))
+        kernel.demangled_id.map_or_else(|| self.name_of(kernel), |id| or_unnamed(self.text(id)))
     }
 
     /// The kernel's name without namespaces, arguments and template arguments.
@@ -159,7 +167,7 @@ impl<'a> Labels<'a> {
     /// As [`Labels::kernel_base`], of a kernel without a shape of it.
     pub fn base_name_of(&self, kernel: Kernel) -> &str {
         match kernel.base_id {
-            Some(id) => self.text(id),
+            Some(id) => or_unnamed(self.text(id)),
             None if self.demangling == Demangling::Off => demangle::base_name(self.stored_name_of(kernel)),
             None => demangle::base_name(self.name_of(kernel)),
         }

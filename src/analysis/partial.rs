@@ -18,10 +18,7 @@ use trace_format::vocabulary::loss_cause;
 pub fn notes(frames: &Frames, filter: &Filter, need: &Need) -> Result<Vec<Note>> {
     let mut notes = Vec::new();
     let without_times = |table| if need.wants(table) { rows_without_times(frames, table, filter) } else { Ok(0) };
-    let mut invalid = 0;
-    for table in [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH] {
-        invalid += without_times(table)?;
-    }
+    let invalid = work_without_times(frames, filter, need)?;
     if invalid > 0 {
         notes.push(Note {
             code: "invalid-timestamps",
@@ -58,9 +55,38 @@ pub fn notes(frames: &Frames, filter: &Filter, need: &Need) -> Result<Vec<Note>>
     Ok(notes)
 }
 
+/// GPU work without valid times in the tables that `need` wants, but for what notes of readers count already.
+///
+/// # Errors
+/// A part of a file that cannot be read.
+pub fn work_without_times(frames: &Frames, filter: &Filter, need: &Need) -> Result<u64> {
+    let work = [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH];
+    work.into_iter().filter(|table| need.wants(table)).map(|table| rows_without_times(frames, table, filter)).sum()
+}
+
+/// Rows of `table` without valid times. Readers of text say of their own what was wrong with it and where; of such a file
+/// nothing is repeated here, least of all with a cause that only files of CUPTI's records have.
 fn rows_without_times(frames: &Frames, table: &'static TableSpec, filter: &Filter) -> Result<u64> {
     if frames.rows(table) == 0 {
         return Ok(0);
+    }
+    let counted: Vec<_> =
+        frames.files.iter().filter(|file| file.counts_invalid).map(|file| &file.processes).collect();
+    if !counted.is_empty() {
+        return frames.fold(
+            table,
+            &[any::DURATION_NS],
+            filter,
+            || 0,
+            |count: &mut u64, batch| {
+                if counted.iter().any(|processes| processes.contains(&batch.process)) {
+                    return;
+                }
+                let duration = batch.get(any::DURATION_NS);
+                batch.for_each_row(|i| *count += u64::from(duration.get(i).is_none()));
+            },
+            |a, b| *a += b,
+        );
     }
     if filter.rows_without_times(table).is_none() {
         frames.fold(table, &[any::DURATION_NS], filter, || (), |_, _| {}, |_, _| {})?;

@@ -11,9 +11,10 @@ use crate::import;
 use crate::render::document::Document;
 use crate::render::table::{Cell, Format, Heading, Table};
 use crate::render::terminal_text::TerminalText;
-use crate::trace::frames::Frames;
+use crate::trace::frames::{Frames, OpenedFile};
 use crate::trace::sink::Need;
 use crate::trace::summaries::FileSummary;
+use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use trace_format::tables;
@@ -56,7 +57,7 @@ pub fn run(args: &Args) -> Result<()> {
     let terminal =
         if args.format == Format::Table { TerminalText::of_stdout(args.wide) } else { TerminalText::default() };
     let document = Document { cut: terminal.width.is_some(), ..describe(&frames)? };
-    let sentences = words::sentences(&frames)?;
+    let sentences = words::sentences(&frames, &time_spans(&frames)?);
     progress.finish();
     if args.format != Format::Table {
         // Lists for machines have no room for them, and whoever looks at JSON on a terminal sees them first.
@@ -94,6 +95,20 @@ fn number(name: &'static str) -> Heading {
     Heading { name, is_text: false }
 }
 
+/// From when to when each process did something: work of the GPU and API calls, and of a file that has neither, whatever
+/// else in it begins and lasts, such as ranges.
+fn time_spans(frames: &Frames) -> Result<BTreeMap<u32, (i64, i64)>> {
+    let mut spans = frames.time_spans()?;
+    let is_timeless = |file: &&OpenedFile| !file.processes.clone().any(|process| spans.contains_key(&process));
+    let timeless: Vec<u32> =
+        frames.files.iter().filter(is_timeless).flat_map(|file| file.processes.clone()).collect();
+    if !timeless.is_empty() {
+        let others = frames.time_spans_of(tables::ALL)?;
+        spans.extend(others.into_iter().filter(|(process, _)| timeless.contains(process)));
+    }
+    Ok(spans)
+}
+
 /// The tables of `info`. Native files answer from their headers and indices; rows are not read.
 fn describe(frames: &Frames) -> Result<Document> {
     let mut files = Table::new(
@@ -101,7 +116,7 @@ fn describe(frames: &Frames) -> Result<Document> {
         "Files",
         vec![text("Path"), text("Kind"), number("Bytes"), text("Closed"), number("Start (ns)"), number("End (ns)")],
     );
-    let spans = frames.time_spans()?;
+    let spans = time_spans(frames)?;
     for file in &frames.files {
         // By path: all segments of a ring are of one process.
         let native = frames.natives().iter().find(|n| n.path() == file.path);

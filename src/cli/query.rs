@@ -5,6 +5,7 @@ mod completion;
 mod prompt;
 
 use super::choosing::Events;
+use super::endings;
 use super::progress::Progress;
 use super::report::say;
 use crate::error::{Error, Result};
@@ -45,7 +46,7 @@ pub struct Args {
     format: Option<Format>,
 
     /// Write to this file instead of the standard output, in place of a file of that name; .csv, .tsv, .json, .jsonl,
-    /// .md and .parquet choose the format
+    /// .md, .parquet and .txt (a table) choose the format
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -64,13 +65,18 @@ pub struct Args {
 /// Runs `query`.
 ///
 /// # Errors
-/// No query, one that is refused or not understood, paths that hold no trace, an output that cannot be written.
+/// No query, one that is refused or not understood, paths that hold no trace, an output that cannot be written or whose
+/// ending no format has.
 pub fn run(args: Args) -> Result<()> {
     let (paths, mut queries) = sort_arguments(&args.arguments)?;
     if let Some(file) = &args.file {
         queries.push(read_query(file)?);
     }
-    let format = args.format.or_else(|| of_ending(args.output.as_deref()?)).unwrap_or(Format::Table);
+    let format = match (args.format, args.output.as_deref()) {
+        (Some(format), _) => format,
+        (None, Some(output)) => endings::format(output, ENDINGS, Format::Table, &paths)?,
+        (None, None) => Format::Table,
+    };
     let from_terminal = io::stdin().is_terminal();
     if queries.is_empty() {
         if from_terminal && io::stdout().is_terminal() && args.output.is_none() && !args.explain {
@@ -128,19 +134,17 @@ pub fn run(args: Args) -> Result<()> {
     }
 }
 
-/// The format that a file of this name is expected to have.
-fn of_ending(output: &Path) -> Option<Format> {
-    let ending = output.extension()?.to_str()?.to_ascii_lowercase();
-    Some(match ending.as_str() {
-        "csv" => Format::Csv,
-        "tsv" => Format::Tsv,
-        "json" => Format::Json,
-        "jsonl" | "ndjson" => Format::Jsonl,
-        "md" => Format::Markdown,
-        "parquet" => Format::Parquet,
-        _ => return None,
-    })
-}
+/// Endings of file names that say what is to be written.
+const ENDINGS: &[(&str, Format)] = &[
+    ("csv", Format::Csv),
+    ("tsv", Format::Tsv),
+    ("json", Format::Json),
+    ("jsonl", Format::Jsonl),
+    ("ndjson", Format::Jsonl),
+    ("md", Format::Markdown),
+    ("parquet", Format::Parquet),
+    ("txt", Format::Table),
+];
 
 /// Which arguments are traces and which are queries. What exists is a trace, whatever it is called.
 fn sort_arguments(arguments: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<String>)> {

@@ -2,6 +2,7 @@
 
 use super::choosing::Choosing;
 use super::closing;
+use super::endings;
 use super::progress::Progress;
 use crate::analysis::labels::Labels;
 use crate::demangle::Demangling;
@@ -83,10 +84,15 @@ struct PictureArgs {
 /// Runs `timeline`.
 ///
 /// # Errors
-/// Paths that hold no trace, nothing to show, a page that would be too large, an output that cannot be written.
+/// Paths that hold no trace, nothing to show, a page that would be too large, an output that cannot be written or whose
+/// ending no format has.
 pub fn run(args: &Args) -> Result<()> {
     let paths = args.choosing.paths(&args.paths)?;
-    let format = args.format.or_else(|| Format::of_ending(args.output.as_deref()?)).unwrap_or(Format::Html);
+    let format = match (args.format, args.output.as_deref()) {
+        (Some(format), _) => format,
+        (None, Some(output)) => endings::format(output, ENDINGS, Format::Html, &paths)?,
+        (None, None) => Format::Html,
+    };
     if let Some(format) = format.picture() {
         return draw(args, &paths, format);
     }
@@ -128,19 +134,16 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-impl Format {
-    /// What a file of this name is expected to be.
-    fn of_ending(output: &Path) -> Option<Format> {
-        let ending = output.extension()?.to_str()?.to_ascii_lowercase();
-        Some(match ending.as_str() {
-            "html" | "htm" => Format::Html,
-            "svg" => Format::Svg,
-            "png" => Format::Png,
-            "txt" => Format::Text,
-            _ => return None,
-        })
-    }
+/// Endings of file names that say what is to be written.
+const ENDINGS: &[(&str, Format)] = &[
+    ("html", Format::Html),
+    ("htm", Format::Html),
+    ("svg", Format::Svg),
+    ("png", Format::Png),
+    ("txt", Format::Text),
+];
 
+impl Format {
     fn picture(self) -> Option<picture::Format> {
         match self {
             Format::Html => None,

@@ -324,7 +324,7 @@ impl<'db> Strings<'db> {
             let ids = items(self.missing, "id of a name has", "ids of names have");
             sink.note(
                 "missing-names",
-                format!("{path}: {ids} no string, the first is {first}; such a name is empty"),
+                format!("{path}: {ids} no string, the first is {first}; a kernel of such a name is called [unnamed], other names are empty"),
             );
         }
     }

@@ -150,6 +150,7 @@ impl Visitor for Lanes {
     fn broken(&mut self, _: u64) {}
 
     fn oversized(&mut self, _: u64) {}
+    fn stray_comma(&mut self, _: u64) {}
 }
 
 /// What was found, apart from rows.
@@ -290,6 +291,10 @@ impl Visitor for Reader<'_, '_, '_> {
 
     fn oversized(&mut self, offset: u64) {
         self.found.tallies.oversized.add(offset);
+    }
+
+    fn stray_comma(&mut self, offset: u64) {
+        self.found.tallies.stray_commas.add(offset);
     }
 }
 

@@ -63,6 +63,7 @@ impl Frames {
             path: path.to_owned(),
             origin,
             processes: first..self.processes.len() as u32,
+            counts_invalid: false,
         });
         if let Some(span) = found.span_ns.filter(|_| recorded > 0) {
             self.say_if_apart(path, span, found.entries, recorded)?;

@@ -3,7 +3,7 @@
 
 use super::engine::problem::Problem;
 use super::engine::{aggregates, functions, windows};
-use super::lexer::tokens;
+use super::lexer::{Token, tokens};
 use super::source::{self, Source};
 use super::support;
 use crate::error::Error;
@@ -21,7 +21,10 @@ pub fn error(problem: Problem, statement: &str, sources: &[&dyn Source]) -> Erro
         Problem::Read(error) => *error,
         Problem::Depth => Error::new("the query is nested too deeply").remedy("compute parts of it in WITH"),
         Problem::UnknownTable(name) => unknown_source(&name),
-        Problem::UnknownColumn(name) => unknown_column(&name, sources),
+        Problem::UnknownColumn(name) => match meant_as_text(&name, statement, sources) {
+            Some(error) => error,
+            None => unknown_column(&name, sources),
+        },
         Problem::UnknownFunction(name) => {
             Error::new(format!("there is no function {}()", name.to_lowercase())).remedy(&near_functions(&name))
         }
@@ -76,10 +79,14 @@ fn unknown_source(name: &str) -> Error {
     Error::new(format!("there is no table or view {}", quoted(name))).remedy(&remedy)
 }
 
+fn columns_of<'s>(sources: &'s [&dyn Source]) -> impl Iterator<Item = &'s str> {
+    sources.iter().flat_map(|source| source.columns()).map(|column| column.name)
+}
+
 fn unknown_column(name: &str, sources: &[&dyn Source]) -> Error {
-    let known: Vec<&str> = sources.iter().flat_map(|s| s.columns()).map(|c| c.name).collect();
-    // `kernel.nmae` is about `nmae`.
-    let bare = name.rsplit('.').next().unwrap_or(name);
+    let known: Vec<&str> = columns_of(sources).collect();
+    // `kernel.nmae` is about `nmae`, and `"nmae"` too.
+    let bare = name.rsplit('.').next().unwrap_or(name).trim_matches('"');
     let near = near(bare, &known);
     let remedy = if near.is_empty() {
         let some: Vec<String> = sources
@@ -95,6 +102,36 @@ fn unknown_column(name: &str, sources: &[&dyn Source]) -> Error {
     Error::new(format!("there is no column {}", quoted(name))).remedy(&remedy)
 }
 
+/// The error for a name in double quotes that is no column and was most likely meant as text, which other languages, and
+/// MySQL, write so: one with a character that no column's name has, one that stands where a pattern does, or one that
+/// something is compared with and that resembles no column.
+fn meant_as_text(name: &str, statement: &str, sources: &[&dyn Source]) -> Option<Error> {
+    let tokens = tokens(statement);
+    let inner = |token: &Token| token.name().filter(|_| token.text.starts_with('"'));
+    let at = tokens.iter().position(|token| inner(token).is_some_and(|inner| names_column(name, &inner)))?;
+    let text = inner(&tokens[at])?;
+    let before = at.checked_sub(1).map(|before| &tokens[before]);
+    let is_pattern =
+        before.is_some_and(|token| ["LIKE", "ILIKE", "REGEXP", "RLIKE"].iter().any(|word| token.is(word)));
+    let known: Vec<&str> = columns_of(sources).collect();
+    let is_compared = before.is_some_and(|token| token.is_symbol("=")) && near(&text, &known).is_empty();
+    let is_name = text.chars().all(|c| c.is_alphanumeric() || c == '_');
+    if is_name && !is_pattern && !is_compared {
+        return None;
+    }
+    let literal: String = text.chars().filter(|c| !c.is_control()).take(LONGEST).collect();
+    Some(
+        Error::new(format!("there is no column {}; double quotes are for names", quoted(&text)))
+            .remedy(&format!("write text in single quotes: '{}'", literal.replace('\'', "''"))),
+    )
+}
+
+/// Whether a column that is not known, as the engine calls it, is the one that a query writes as `inner` in quotes.
+fn names_column(unknown: &str, inner: &str) -> bool {
+    let quoted = inner.replace('"', "\"\"");
+    unknown == inner || unknown.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) == Some(&quoted)
+}
+
 fn near_functions(name: &str) -> String {
     let all = all_functions();
     let known: Vec<&str> = all.iter().map(String::as_str).collect();
@@ -108,7 +145,8 @@ fn near_functions(name: &str) -> String {
 /// A name as messages show it: short and without control characters.
 fn quoted(name: &str) -> String {
     let shown: String = name.chars().filter(|c| !c.is_control()).take(80).collect();
-    format!("\"{shown}\"")
+    // What was written in quotes comes with them.
+    if shown.contains('"') { shown } else { format!("\"{shown}\"") }
 }
 
 /// Up to three of `known` that `name` may have been meant to be, nearest first.

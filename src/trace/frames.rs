@@ -37,6 +37,8 @@ pub struct OpenedFile {
     pub origin: String,
     /// Ordinals of its processes.
     pub processes: std::ops::Range<u32>,
+    /// Whether a note of its reader counts its records without valid times, and says where the first of them is.
+    pub counts_invalid: bool,
 }
 
 /// Where some rows of a table are.
@@ -140,12 +142,24 @@ impl Frames {
     /// # Errors
     /// A part of a file that cannot be read.
     pub fn time_spans(&self) -> Result<BTreeMap<u32, (i64, i64)>> {
+        self.time_spans_of(&[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH, &tables::API])
+    }
+
+    /// Earliest start and latest end of what `tables` hold, for each process apart, over rows with valid times. Tables
+    /// without starts, or with neither durations nor ends, have none.
+    ///
+    /// # Errors
+    /// A part of a file that cannot be read.
+    pub fn time_spans_of(&self, tables: &[&'static TableSpec]) -> Result<BTreeMap<u32, (i64, i64)>> {
+        let has = |table: &TableSpec, name: &str| table.columns.iter().any(|column| column.name == name);
+        let [start, duration, end] = [any::START_NS, any::DURATION_NS, any::END_NS].map(|column| column.name());
+        let has_times = |table: &&TableSpec| has(table, start) && (has(table, duration) || has(table, end));
         let mut spans = BTreeMap::new();
         let mut widen = |process: u32, from: i64, to: i64| {
             let span: &mut (i64, i64) = spans.entry(process).or_insert((from, to));
             *span = (span.0.min(from), span.1.max(to));
         };
-        for table in [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH, &tables::API] {
+        for table in tables.iter().copied().filter(has_times) {
             for part in self.parts.iter().filter(|part| part.table() == table) {
                 if let Part::Native { file, frame, .. } = part {
                     let native = &self.natives[*file];
@@ -155,15 +169,18 @@ impl Frames {
                     }
                     continue;
                 }
-                let times = [any::START_NS.name(), any::DURATION_NS.name()];
+                let times = [start, duration, end];
                 let Some(batch) = self.decode(part, &times, &Filter::everything(), &mut Vec::new())? else {
                     continue;
                 };
-                let (start, duration) = (batch.get(any::START_NS), batch.get(any::DURATION_NS));
+                let (start, duration, end) =
+                    (batch.get(any::START_NS), batch.get(any::DURATION_NS), batch.get(any::END_NS));
                 batch.for_each_row(|i| {
-                    if let (Some(from), Some(length)) = (start.get(i), duration.get(i)) {
-                        let from = from.saturating_add(batch.offset_ns);
-                        widen(batch.process, from, from.saturating_add(length));
+                    let Some(from) = start.get(i) else { return };
+                    let length = duration.get(i).map(|length| from.saturating_add(length));
+                    if let Some(to) = length.or_else(|| end.get(i).filter(|&to| to >= from)) {
+                        let offset = batch.offset_ns;
+                        widen(batch.process, from.saturating_add(offset), to.saturating_add(offset));
                     }
                 });
             }

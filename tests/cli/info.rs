@@ -223,6 +223,20 @@ fn segments_of_a_ring_are_one_process_and_each_has_its_own_state() {
 }
 
 #[test]
+fn a_file_of_ranges_alone_has_times_too() {
+    let folder = TempFolder::new("info-ranges");
+    let trace = br#"[{"ph":"C","name":"load","pid":4,"ts":1650000001000250,"args":{"sys":1}},
+        {"name":"run","ph":"B","ts":1650000001200000,"pid":1,"tid":2},
+        {"name":"run","ph":"E","ts":1650000001700000,"pid":1,"tid":2}]"#;
+    let path = folder.argument("ranges.json", trace);
+    let file = rows(&info(&[&path]), "files")[0].clone();
+    assert_eq!(file["Start (ns)"], 1_650_000_001_200_000_000_i64, "{file}");
+    assert_eq!(file["End (ns)"], 1_650_000_001_700_000_000_i64, "{file}");
+    let said = gpuprof(&["info", &path]).stdout;
+    assert!(said.contains(", begins at 2022-04-15 05:20:01 UTC, 500.0 ms long\n"), "{said}");
+}
+
+#[test]
 fn info_says_in_words_what_is_inside_and_finds_the_newest_trace_by_itself() {
     let folder = TempFolder::new("info-words");
     let story = Story::sample(30);

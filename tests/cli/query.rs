@@ -243,6 +243,20 @@ fn unknown_names_bring_near_ones() {
     refused(&["query", &path, "SELECT * FROM kernels"], &["no table or view \"kernels\"", "did you mean kernel"]);
     refused(&["query", &path, "SELECT * FROM zzzzz"], &["no table or view \"zzzzz\"", "schema.md"]);
     refused(&["query", &path, "SELECT nmae FROM kernel"], &["no column \"nmae\"", "did you mean name?"]);
+    // Text in double quotes, as other languages write it, is a name in SQL.
+    for (condition, text) in
+        [("name LIKE \"%axpy%\"", "%axpy%"), ("name = \"it's\"", "it's"), ("name = \"xyz\"", "xyz")]
+    {
+        let sql = format!("SELECT * FROM kernel WHERE {condition}");
+        let column = format!("no column \"{text}\";");
+        let literal = format!("single quotes: '{}'", text.replace('\'', "''"));
+        refused(&["query", &path, &sql], &[&column, "double quotes are for names", &literal]);
+    }
+    refused(&["query", &path, "SELECT k.\"nmae\" FROM kernel k"], &["no column k.\"nmae\"; did you mean name?"]);
+    refused(
+        &["query", &path, "SELECT * FROM kernel WHERE \"nmae\" = 1"],
+        &["no column \"nmae\"; did you mean name?"],
+    );
     refused(&["query", &path, "SELECT k.duration FROM kernel k"], &["no column", "did you mean duration_ns?"]);
     refused(&["query", &path, "SELECT name FROM kernel ORDER BY strat_ns"], &["no column", "start_ns"]);
     refused(&["query", &path, "SELECT name FROM kernel WHERE devise = 0"], &["no column", "device"]);
@@ -557,6 +571,18 @@ fn an_output_has_the_format_that_its_name_ends_in() {
     assert!(write("a.parquet", &[]).starts_with(b"PAR1"));
     assert!(write("a.txt", &[]).starts_with(b"one\n---\n"));
     assert!(write("b.csv", &["--format", "tsv"]) == b"one\n1\n", "what is asked for outright holds");
+    // Nobody is to find a table of text in what is called a spreadsheet, unless that was said.
+    let sheet = folder.path().join("a.xlsx");
+    let output = sheet.to_str().expect("a path");
+    for query in ["SELECT 1 AS one", ".tables"] {
+        refused(
+            &["query", &path, query, "-o", output],
+            &["a.xlsx: no format has the ending .xlsx", ".csv, .tsv, .json, .jsonl, .ndjson, .md, .parquet, .txt"],
+        );
+        assert!(!sheet.exists());
+    }
+    assert_eq!(write("b.xlsx", &["--format", "csv"]), b"one\n1\n");
+    assert!(write("no ending", &[]).starts_with(b"one\n---\n"));
 }
 
 #[test]

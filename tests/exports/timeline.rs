@@ -377,6 +377,14 @@ fn what_cannot_be_written_says_so_and_leaves_nothing() {
     refused(&["timeline", &path, "-o", here], &["holds", "a.gpuprof, which is read"]);
     let other = TempFolder::new("timeline-errors-folder");
     refused(&["timeline", &path, "-o", other.path().to_str().unwrap()], &["is a folder"]);
+    // What no format is called is no page under a strange name.
+    let sheet = other.path().join("page.xlsx");
+    let expected =
+        ["page.xlsx: no format has the ending .xlsx", ".html, .htm, .svg, .png, .txt", "--format FORMAT"];
+    refused(&["timeline", &path, "-o", sheet.to_str().unwrap()], &expected);
+    assert!(!sheet.exists());
+    gpuprof(&["timeline", &path, "--format", "svg", "-o", sheet.to_str().unwrap()]);
+    assert!(std::fs::read_to_string(&sheet).unwrap().starts_with("<svg"));
     refused(&["timeline", &path, "-o", &format!("{here}/none/page.html")], &["cannot be created"]);
     let empty = native(&folder, "empty.gpuprof", &Story::empty());
     let answer = gpuprof_in(folder.path(), &["timeline", &empty]);

@@ -396,3 +396,25 @@ fn an_output_has_the_format_that_its_name_ends_in() {
         assert!(head.contains(&String::from_utf8_lossy(begins).to_lowercase()), "{name}: {head}");
     }
 }
+
+#[test]
+fn a_locale_without_utf_8_gets_ascii_in_pipes_and_the_characters_in_files() {
+    let folder = TempFolder::new("picture-locale");
+    let path = folder.argument("run.gpuprof", &native(&Story::sample(20)));
+    let drawn = |locale: &str, more: &[&str]| {
+        let args = [&["timeline", &path, "--format", "text", "--width", "80"][..], more].concat();
+        let answer = common::gpuprof_with(&[("LC_ALL", locale)], &args);
+        assert_eq!(answer.status, 0, "{}", answer.stderr);
+        answer.stdout
+    };
+    // The standard output of this run is a pipe.
+    let plain = drawn("C", &[]);
+    assert!(plain.is_ascii() && plain.contains('@'), "{plain}");
+    assert_eq!(plain, drawn("C.UTF-8", &["--ascii"]));
+    let full = drawn("C.UTF-8", &[]);
+    assert!(!full.is_ascii(), "{full}");
+    // A file is read elsewhere, whatever the locale here.
+    let file = folder.path().join("drawn.txt");
+    drawn("C", &["-o", file.to_str().expect("a path")]);
+    assert_eq!(std::fs::read_to_string(&file).expect("the picture"), full);
+}

@@ -122,3 +122,35 @@ fn a_green_context_that_its_table_lacks_is_declared() {
     let rows = sql(&whole, "SELECT context, device, parent_context FROM context ORDER BY context");
     assert_eq!(rows, ["1,2,", "3,2,1", "4,2,1"]);
 }
+
+#[test]
+fn a_kernel_whose_name_is_missing_is_called_unnamed_everywhere() {
+    let folder = TempFolder::new("nsys-unnamed");
+    let path = folder.path().join("unnamed.sqlite");
+    let sql = "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
+        INSERT INTO StringIds VALUES (1, 'axpy');
+        CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, deviceId INT, contextId INT, streamId INT,
+            correlationId INT, globalPid INT, demangledName INT, shortName INT, gridX INT, gridY INT, gridZ INT,
+            blockX INT, blockY INT, blockZ INT);
+        INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (100, 1100, 0, 1, 7, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1),
+            (2000, 2300, 0, 1, 7, 2, 0, 777, 778, 1, 1, 1, 1, 1, 1);";
+    Connection::open(&path).expect("a database").execute_batch(sql).expect("rows");
+    let path = path.to_str().expect("a path");
+    let report = gpuprof(&["report", path]);
+    assert!(report.stderr.contains("2 ids of names have no string, the first is 77"), "{}", report.stderr);
+    assert!(report.stderr.contains("called [unnamed]"), "{}", report.stderr);
+    for options in [
+        &["report", path, "--csv"][..],
+        &["report", path, "--csv", "--demangling", "off"],
+        &["report", path, "--print-gpu-trace"],
+        &["report", path, "--view", "cuda_gpu_kern_sum", "--format", "csv"],
+        &["report", path, "--view", "cuda_gpu_kern_sum:base", "--format", "csv"],
+        &["query", path, "SELECT name FROM kernel", "--format", "csv"],
+        &["export", "-q", "-F", "csv", path, "-o", "-"],
+        &["export", "-q", "-F", "chrome", path, "-o", "-"],
+    ] {
+        let printed = gpuprof(options).stdout;
+        assert_eq!(printed.matches("[unnamed]").count(), 1, "{options:?}: {printed}");
+        assert!(printed.contains("axpy"), "{options:?}: {printed}");
+    }
+}

@@ -59,5 +59,5 @@ fn what_the_real_nvprof_printed_of_small_databases_is_reproduced() {
         }
     }
     assert!(wrong.is_empty(), "{} of {prints} differ\n{}", wrong.len(), wrong.join("\n"));
-    assert_eq!(prints, 73);
+    assert_eq!(prints, 88);
 }

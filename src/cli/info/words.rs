@@ -1,9 +1,9 @@
 //! A trace in a sentence: what it is, when it was made, how long it is, what is inside.
 
 use crate::analysis::own_cost;
-use crate::error::Result;
 use crate::numbers::items;
 use crate::trace::frames::{Frames, OpenedFile};
+use std::collections::BTreeMap;
 use trace_format::schema::TableSpec;
 use trace_format::tables;
 
@@ -25,11 +25,8 @@ const COUNTED: [(&TableSpec, &str, &str); 13] = [
 ];
 
 /// One sentence for each file, one for all that is inside, and one for what the recording itself took, where that is known.
-///
-/// # Errors
-/// A part of a file that cannot be read.
-pub fn sentences(frames: &Frames) -> Result<Vec<String>> {
-    let spans = frames.time_spans()?;
+/// `spans`: the first and the last nanosecond of each process, as far as they are known.
+pub fn sentences(frames: &Frames, spans: &BTreeMap<u32, (i64, i64)>) -> Vec<String> {
     let mut sentences = Vec::new();
     for file in &frames.files {
         let own = file.processes.clone().filter_map(|process| spans.get(&process).copied());
@@ -39,7 +36,7 @@ pub fn sentences(frames: &Frames) -> Result<Vec<String>> {
     }
     sentences.push(inside(frames));
     sentences.extend(own_cost::sentence(frames).map(|sentence| format!("gpuprof itself: {sentence}")));
-    Ok(sentences)
+    sentences
 }
 
 fn of_file(frames: &Frames, file: &OpenedFile, span: Option<(i64, i64)>, has_epoch: bool) -> String {

@@ -185,7 +185,8 @@ fn warnings(out: &mut dyn Write, frames: &Frames, filter: &Filter, need: &Need, 
         Message::InvalidTimestamps(without_times).write(out, prefix).map_err(failed)?;
     }
     let is_about_times = |note: &Note| note.code == "invalid-timestamps" && without_times > 0;
-    let mut said = without_times == 0;
+    // The first note about times is the one about work, unless its reader has said all there is.
+    let mut said = without_times == 0 || partial::work_without_times(frames, filter, need)? == 0;
     for note in notes {
         // Said already, or to be said below the tables, in nvprof's words.
         let is_of_live_run = prefix.0.is_some() && note.code == "not-closed";

@@ -386,4 +386,8 @@ impl Visitor for Reader<'_, '_> {
     fn oversized(&mut self, offset: u64) {
         self.found.tallies.oversized.add(offset);
     }
+
+    fn stray_comma(&mut self, offset: u64) {
+        self.found.tallies.stray_commas.add(offset);
+    }
 }

@@ -305,4 +305,8 @@ impl Visitor for Converter<'_, '_> {
     fn oversized(&mut self, offset: u64) {
         self.tallies.oversized.add(offset);
     }
+
+    fn stray_comma(&mut self, offset: u64) {
+        self.tallies.stray_commas.add(offset);
+    }
 }

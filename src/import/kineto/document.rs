@@ -16,6 +16,9 @@ use super::text::unescape;
 /// was 40 KiB; without a limit one quote too few makes the rest of a file one item.
 pub const ITEM_LIMIT: usize = 16 << 20;
 
+/// The most text between two items in which commas are looked for: memory must not grow with it.
+const GAP_LIMIT: usize = 64 << 10;
+
 /// What a document is made of.
 pub trait Visitor {
     /// Whether a header field is of interest; others are passed over however long they are.
@@ -28,6 +31,8 @@ pub trait Visitor {
     fn broken(&mut self, offset: u64);
     /// An item beyond [`ITEM_LIMIT`], and where it begins.
     fn oversized(&mut self, offset: u64);
+    /// A comma in the list of events with no item before it, and where it is.
+    fn stray_comma(&mut self, offset: u64);
 }
 
 /// How a document ended.
@@ -172,6 +177,7 @@ impl<'s> Document<'s> {
 
     fn events(&mut self, visitor: &mut dyn Visitor) -> Walk<()> {
         loop {
+            self.look_for_commas(visitor)?;
             if self.peek()? == b']' {
                 self.at += 1;
                 return Ok(());
@@ -213,6 +219,32 @@ impl<'s> Document<'s> {
                 }
             }
         }
+    }
+
+    /// Says which commas stand between the token before the one looked at and that one without an item before them.
+    /// The comma behind the last item is one that many programs write, and costs nothing.
+    fn look_for_commas(&mut self, visitor: &mut dyn Visitor) -> Walk<()> {
+        // Behind damage nothing is known of what is before it.
+        let Some(before) = self.at.checked_sub(1) else { return Ok(()) };
+        let start = self.indexer.tokens()[before] as usize + 1;
+        if self.tape().byte(self.at).is_none() && !self.ended && self.text.len() - start <= GAP_LIMIT {
+            // Keeps the text from the token before on, which is the first of it then.
+            self.at = before;
+            self.more()?;
+            self.at = 1;
+            return self.look_for_commas(visitor);
+        }
+        let end = self.indexer.tokens().get(self.at).map_or(self.text.len(), |&token| token as usize);
+        let gap = &self.text[start..end];
+        // Behind an item one comma is in order; in front of the first none is.
+        let in_order = usize::from(self.text[start - 1] != b'[');
+        let commas = gap.iter().filter(|&&byte| byte == b',').count();
+        // Numbers and words are no items that anybody looks at, and have commas of their own.
+        if commas > in_order && gap.iter().all(|&byte| byte == b',' || byte.is_ascii_whitespace()) {
+            let places = (start..end).filter(|&at| self.text[at] == b',').skip(in_order);
+            places.for_each(|at| visitor.stray_comma(self.offset + at as u64));
+        }
+        Ok(())
     }
 
     /// Whether the brackets of the item at the token looked at can be trusted: it is an object, its strings are in order

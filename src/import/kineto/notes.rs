@@ -94,6 +94,12 @@ pub fn events(path: &Path, sink: &mut Sink, tallies: &Tallies, processes: usize)
         "item that is no JSON event is left out",
         "items that are no JSON events are left out",
     );
+    say(
+        "stray-commas",
+        tallies.stray_commas,
+        "comma without an event before it is passed over",
+        "commas without an event before them are passed over",
+    );
     let limit = ITEM_LIMIT >> 20;
     let [one, many] = ["item larger than", "items larger than"].map(|what| format!("{what} {limit} MiB"));
     say("left-out", tallies.oversized, &format!("{one} is left out"), &format!("{many} are left out"));

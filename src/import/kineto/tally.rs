@@ -35,6 +35,8 @@ pub struct Tallies {
     pub broken: Tally,
     /// Items too large to look at.
     pub oversized: Tally,
+    /// Commas in the list of events without an item before them.
+    pub stray_commas: Tally,
     /// Records without a time, which make no row.
     pub no_start: Tally,
     /// Rows without a valid duration.

@@ -135,17 +135,13 @@ pub fn write(
     labels: &dyn Labels,
     options: &Options,
 ) -> io::Result<()> {
-    let beside_calls = !rows.markers.is_empty() || !rows.unified.is_empty();
-    let no_kernels = rows.gpu.is_some_and(<[GpuActivity]>::is_empty);
-    let no_calls = rows.calls.is_some_and(<[ApiCall]>::is_empty) && !beside_calls;
-    if no_kernels {
-        writeln!(out, "{}", messages::NO_KERNELS)?;
-    }
-    if no_calls {
-        writeln!(out, "{}", messages::NO_API)?;
-    }
     if rows.is_empty() {
-        return Ok(());
+        // Whatever was asked for, nvprof had one sentence for a listing of nothing.
+        let said = [
+            (rows.gpu.is_some() || labels.as_nvprof()).then_some(messages::NO_KERNELS),
+            (rows.calls.is_some() && !labels.as_nvprof()).then_some(messages::NO_API),
+        ];
+        return said.into_iter().flatten().try_for_each(|sentence| writeln!(out, "{sentence}"));
     }
     let origin = options.origin_ns.unwrap_or_else(|| rows.first_start());
     let columns = match rows.gpu {

@@ -60,6 +60,7 @@ impl Frames {
             path: path.to_owned(),
             origin: native.origin.clone(),
             processes: native.process..native.process + 1,
+            counts_invalid: false,
         });
         self.names.add_file(native.stored().clone());
         self.natives.push(native);
@@ -77,6 +78,7 @@ impl Frames {
         overruns::note(path, &mut sink);
         let first = self.processes.len() as u32;
         let origin = sink.origin;
+        let counts_invalid = sink.notes.iter().any(|note| note.code == "invalid-times");
         self.notes.append(&mut sink.notes);
         let file = self.files.len();
         self.summaries.extend(sink.summaries.into_iter().map(|summary| FileSummary { file, summary }));
@@ -94,6 +96,7 @@ impl Frames {
             path: path.to_owned(),
             origin,
             processes: first..self.processes.len() as u32,
+            counts_invalid,
         });
         Ok(())
     }

@@ -79,7 +79,29 @@ fn impossible_json_times_are_noted_with_their_place_and_enter_no_sum() {
         assert!(!answer.stdout.contains("odd"), "ts {ts}, dur {dur}: {}", answer.stdout);
         let place = answer.stderr.contains("at byte ") && answer.stderr.contains("t.json");
         assert!(place, "ts {ts}, dur {dur} must be said with path and place: {}", answer.stderr);
+        // Once, and without a cause in CUPTI, of which text knows nothing.
+        assert!(
+            !answer.stderr.contains("invalid timestamps") && !answer.stderr.contains("CUPTI"),
+            "{}",
+            answer.stderr
+        );
     }
+}
+
+#[test]
+fn beside_a_file_that_counts_its_own_the_records_of_others_are_still_counted() {
+    let folder = TempFolder::new("err-times-two");
+    let mut story = Story::sample(10);
+    story.kernels.push(Kernel { start: 0, end: 0, ..story.kernels[0].clone() });
+    let native = folder.argument("run.gpuprof", &native(&story));
+    let text = folder.argument("t.json", odd_times("1", "null").as_bytes());
+    let said = gpuprof(&["report", &native, &text]).stderr;
+    assert!(said.contains("t.json: 1 record has no valid duration"), "{said}");
+    assert!(said.contains("gpuprof: 1 record has invalid timestamps (CUPTI ran out"), "{said}");
+    // nvprof's own sentence takes the place of that note, and of no other.
+    let as_nvprof = gpuprof(&["nvprof", "-i", &text]);
+    let all = as_nvprof.stdout + &as_nvprof.stderr;
+    assert_eq!(all.matches("Warning: 1 records have invalid timestamps").count(), 1, "{all}");
 }
 
 #[test]

@@ -33,6 +33,10 @@ impl Visitor for Log {
     fn oversized(&mut self, offset: u64) {
         self.0.push(format!("oversized@{offset}"));
     }
+
+    fn stray_comma(&mut self, offset: u64) {
+        self.0.push(format!("comma@{offset}"));
+    }
 }
 
 fn show(text: &[u8]) -> String {
@@ -97,6 +101,24 @@ fn a_bare_array_is_a_list_of_events() {
             assert_eq!(log.len(), 2, "{text}");
             assert!(log[0].starts_with("a@") && log[1].starts_with("b@"), "{log:?}");
             assert_eq!(end, End::Closed(text.len() as u64));
+        }
+    }
+}
+
+#[test]
+fn commas_without_an_item_are_told_wherever_pieces_end() {
+    for (text, expected) in [
+        (r#"[,{"name":"a"}]"#, &["comma@1", "a@2"][..]),
+        (r#"[ , ,{"name":"a"} , ,{"name":"b"},,]"#, &["comma@2", "comma@4", "a@5", "comma@20", "b@21", "comma@34"]),
+        (r#"{"traceEvents":[,{"name":"a"}],"x":1}"#, &["comma@16", "a@17"]),
+        // The comma behind the last item is one that many programs write, and other items have commas of their own.
+        (r#"[{"name":"a"},]"#, &["a@1"]),
+        (r#"[null, 3, {"name":"a"}, null, {"name":"b"}]"#, &["a@10", "b@30"]),
+    ] {
+        for piece in 1..=text.len() {
+            let (log, end, _) = walk(text.as_bytes(), piece);
+            assert_eq!(log, expected, "{text} in pieces of {piece}");
+            assert_eq!(end, End::Closed(text.len() as u64), "{text} in pieces of {piece}");
         }
     }
 }
