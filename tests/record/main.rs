@@ -1,6 +1,11 @@
 //! Programs that run under the collector, over the simulated CUDA of `tests/sim`: started by `gpuprof record` or as nvprof
 //! did, controlled, watched and sampled meanwhile; and what `gpuprof doctor` says of the machine before that.
 
+#![allow(
+    clippy::duplicate_mod,
+    reason = "the collector's tests and these both bring what says why a test is skipped"
+)]
+
 // It brings the simulator's harness, which must be there once: it numbers the folders of a process.
 #[path = "../collector/tests/collector/common/mod.rs"]
 mod collector;
