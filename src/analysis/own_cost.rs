@@ -4,8 +4,8 @@ use crate::numbers::items;
 use crate::trace::frames::Frames;
 use trace_format::own_cost::{OwnCost, OwnThread};
 
-/// A sentence about gpuprof, which whoever says it names first: the CPU time of the collector's own threads as a share of one core, over all traces that say it. `None`:
-/// none does. Traces of other tools, traces of older collectors and unfinished ones do not.
+/// What stands behind "gpuprof itself: ", or a like beginning: the CPU time of the collector's own threads as a share of one core,
+/// over all traces that say it. `None`: none does. Traces of other tools, traces of older collectors and unfinished ones do not.
 pub fn sentence(frames: &Frames) -> Option<String> {
     let closings = frames.natives().iter().filter_map(|native| native.reader().closed_totals());
     let costs: Vec<OwnCost> = closings.filter_map(OwnCost::of_closing).collect();
