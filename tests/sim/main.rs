@@ -181,11 +181,15 @@ fn a_runtime_call_and_the_drivers_part_of_it_have_one_record() {
 #[test]
 fn drops_disorder_and_impossible_times_come_when_asked_for() {
     let sim = Sim::new("12.8");
-    let run = || sim.player("leave").args(["sync", "1000"]).env("COLLECT_FLUSH", "1");
+    let run = || {
+        let run = sim.player("leave").args(["sync", "1000"]).env("COLLECT_FLUSH", "1");
+        run.env("SIM_NESTED", "both") // the more records, the better
+    };
     let (ended, counts) = one(run().env("SIM_DROP", "10"));
     let totals = ended.totals();
     assert_eq!(totals.generated, totals.delivered + totals.dropped);
     assert_eq!(counts.number("dropped"), totals.dropped);
+    assert!(totals.dropped >= 300, "{totals:?}");
     assert_eq!(totals.dropped, totals.generated / 10, "{totals:?}");
     let (_, counts) = one(run());
     assert_eq!(counts.number("disorder"), 0);
@@ -195,6 +199,7 @@ fn drops_disorder_and_impossible_times_come_when_asked_for() {
     let (ended, counts) = one(run().env("SIM_ZERO_TIMES", "4"));
     assert_eq!((counts.number("zero"), ended.totals().zero_times), (250, 250));
     let (_, counts) = one(run().env("SIM_UNKNOWN", "77"));
+    assert!(counts.of(77) >= 300, "{}", counts.of(77));
     let known: u64 = counts.kinds.iter().filter(|(kind, _)| **kind != 77).map(|(_, count)| count).sum();
     assert_eq!(counts.of(77), known / 10);
     // A kind that not even the walker knows hides what is behind it in its buffer.

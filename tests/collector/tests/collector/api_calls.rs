@@ -48,7 +48,9 @@ fn both_ways_bring_the_same_records_and_by_call_cupti_looks_at_fewer() {
                 ["by-kind", "by-call"].map(|how| run(&sim, how, player, settings));
             let what = format!("CUPTI {version}, {player:?} {settings:?}");
             assert_eq!((said(&by_kind).len(), said(&by_call).len()), (0, 0), "{what}: {}", by_call.stderr);
-            assert!(!calls(&kinds).is_empty(), "{what}");
+            // Behind a gate nothing but launches is called; the driver's part of them has no row.
+            let least = if player[0] == "gate" { 1 } else { 3 };
+            assert!(calls(&kinds).len() >= least, "{what}: {:?}", calls(&kinds));
             assert_eq!(calls(&kinds), calls(&each), "{what}");
             assert_eq!(kinds.kernels().len(), each.kernels().len(), "{what}");
             // The trace says what is left out, of the calls that this CUPTI has.
@@ -66,17 +68,18 @@ fn both_ways_bring_the_same_records_and_by_call_cupti_looks_at_fewer() {
 }
 
 #[test]
-fn by_call_nothing_is_looked_at_but_what_is_recorded_and_the_drivers_part_of_it() {
+fn by_call_nothing_is_looked_at_but_what_is_recorded() {
     let sim = Sim::new("13.0");
+    // Every call that is looked at has a row of its own here, the driver's part of a runtime call too.
     let intercepted = |how| {
-        let (ended, trace) = run(&sim, how, &["chatty", "1000"], &[]);
+        let (ended, trace) = run(&sim, how, &["chatty", "1000"], &[("SIM_NESTED", "both")]);
         (ended.totals().intercepted, trace.rows::<ApiRow>().len() as u64)
     };
     let ((by_kind, rows), (by_call, same)) = (intercepted("by-kind"), intercepted("by-call"));
     assert_eq!(rows, same);
     // Calls of our own threads have no row, and one is made now and then.
-    assert!(by_call < 2 * rows + 100, "{by_call} calls for {rows} rows");
-    assert!(by_kind >= 2 * rows + 9_000, "{by_kind} calls for {rows} rows");
+    assert!(by_call < rows + 100, "{by_call} calls for {rows} rows");
+    assert!(by_kind >= rows + 9_000, "{by_kind} calls for {rows} rows");
 }
 
 #[test]
