@@ -7,7 +7,8 @@ use cupti_sys::{CUPTI_CB_DOMAIN_DRIVER_API as DRIVER, CUPTI_CB_DOMAIN_RUNTIME_AP
 
 /// Of each domain a call that hardly any program makes: it stays on where calls are switched one by one, because a CUPTI
 /// that records none of an API when a context is made goes on to record none (seen on one GPU, in public).
-pub const RARE: [(u32, u32); 2] = [(DRIVER, 330), (RUNTIME, 180)]; // cuIpcCloseMemHandle, cudaIpcCloseMemHandle
+pub const RARE: [(u32, u32, &str); 2] =
+    [(DRIVER, 330, "cuIpcCloseMemHandle"), (RUNTIME, 180, "cudaIpcCloseMemHandle")];
 
 /// Domain, callback id and name of each such call.
 pub static CALLS: &[(u32, u32, &str)] = &[
@@ -42,3 +43,27 @@ pub static CALLS: &[(u32, u32, &str)] = &[
     (DRIVER, 730, "cuStreamGetCaptureInfo_v3_ptsz"),
     (DRIVER, 795, "cuCtxGetDevice_v2"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers and names of all calls, from which `src/cupti/cbid.rs` is made as well.
+    const CALLBACKS: &str = include_str!("../cupti-sys/tables/cbids.csv");
+
+    #[test]
+    fn every_number_is_that_of_the_call_it_is_taken_for() {
+        for (domain, id, name) in CALLS.iter().chain(&RARE) {
+            let api = if *domain == DRIVER { "driver" } else { "runtime" };
+            let begins = format!("{api},{id},");
+            let line = CALLBACKS.lines().find(|line| line.starts_with(&begins)).expect(name);
+            // What it is called now, and what it was called in which toolkit: `12.3:cudaStreamGetCaptureInfo_v3_v12030`.
+            let mut names = line.split([',', ':', ';']).skip(3);
+            // Of the runtime the version of CUDA stands behind it; variants are their own calls.
+            let is_version = |rest: &str| rest.strip_prefix("_v").is_some_and(|v| v.len() >= 4);
+            let is_it =
+                |found: &str| found.strip_prefix(name).is_some_and(|rest| rest.is_empty() || is_version(rest));
+            assert!(names.any(is_it), "{name}: {line}");
+        }
+    }
+}

@@ -305,8 +305,8 @@ impl Session {
             let mut kinds = self.api_kinds.iter().chain(&self.watched_kinds);
             kinds.any(|kind| domain_of(*kind) == Some(domain))
         };
-        let mut rare = chatter::RARE.iter().filter(|(domain, _)| is_on(*domain));
-        if !self.cupti.can_mute() || !rare.all(|(domain, id)| self.cupti.switch_call(*domain, *id, true)) {
+        let mut rare = chatter::RARE.iter().filter(|(domain, ..)| is_on(*domain));
+        if !self.cupti.can_mute() || !rare.all(|(domain, id, _)| self.cupti.switch_call(*domain, *id, true)) {
             self.is_by_call.store(false, Ordering::Relaxed);
             log::line(
                 1,
@@ -319,10 +319,9 @@ impl Session {
     fn switch_calls(&self, domain: u32, on: bool) {
         /// No API has more.
         const MOST: u32 = 4096;
-        let is_question = |id| chatter::CALLS.iter().any(|call| (call.0, call.1) == (domain, id));
-        let stays = |id| chatter::RARE.contains(&(domain, id));
+        let is_among = |calls: &[(u32, u32, &str)], id| calls.iter().any(|call| (call.0, call.1) == (domain, id));
         let ids = (1..MOST).take_while(|id| self.cupti.callback_name(domain, *id).is_some());
-        for id in ids.filter(|id| !is_question(*id) && !stays(*id)) {
+        for id in ids.filter(|id| !is_among(chatter::CALLS, *id) && !is_among(&chatter::RARE, *id)) {
             if !cupti::may_call() {
                 return;
             }
