@@ -229,9 +229,8 @@ impl State {
                 off("its Python keeps frames in another way than is known of its version");
             }
         }
-        let spent_ns = sys::monotonic_ns() - start_ns;
-        locked.budget.spend(spent_ns);
-        self.counts.spent_ns.fetch_add(spent_ns.cast_unsigned(), Ordering::Relaxed);
+        let charged_ns = locked.budget.spend(sys::monotonic_ns() - start_ns);
+        self.counts.spent_ns.fetch_add(charged_ns.cast_unsigned(), Ordering::Relaxed);
     }
 }
 

@@ -196,7 +196,13 @@ fn every_version_of_python_that_is_here_is_read_right() {
             continue;
         }
         known += 1;
-        assert_eq!(by_line(&launches, first, second), (5, 3), "3.{minor}: {:?} {}", launches.stacks, ended.stderr);
+        assert_eq!(
+            by_line(&launches, first, second),
+            (5, 3),
+            "3.{minor}: {:?} {}",
+            launches.stacks,
+            launches.facts
+        );
         let name = if minor >= 11 { "Model.forward:" } else { " forward:" };
         assert!(launches.stacks.keys().any(|stack| stack.contains(name)), "3.{minor}: {:?}", launches.stacks);
     }
