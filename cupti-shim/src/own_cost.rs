@@ -46,7 +46,7 @@ pub fn forget() {
     CONTROL.0.store(0, Ordering::Release);
 }
 
-/// What was taken so far. To be called on the writer thread; `elapsed_ns`: since it began.
+/// What was taken so far. To be called on the writer thread; `elapsed_ns`: since the recording began.
 ///
 /// A thread that is at work just now is left out. That is the case for one that does not come back from CUPTI.
 pub fn taken(elapsed_ns: i64) -> OwnCost {

@@ -96,7 +96,9 @@ impl std::error::Error for StartError {}
 /// Errors: no thread. What the thread itself runs into ends in [`session::fail`].
 pub fn start(session: &'static Session) -> Result<(), StartError> {
     nvtx::on_pressure(|| shared().nudge());
-    if sys::spawn(c"gpuprof-writer", STACK_BYTES, move || run(session)) {
+    // Here and not on the thread: on a busy machine it begins when others have worked for a while.
+    let began_ns = sys::monotonic_ns();
+    if sys::spawn(c"gpuprof-writer", STACK_BYTES, move || run(session, began_ns)) {
         return Ok(());
     }
     session.shared.set_phase(Phase::Ended);
@@ -136,7 +138,7 @@ impl Drop for Ending {
     }
 }
 
-fn run(session: &'static Session) {
+fn run(session: &'static Session, began_ns: i64) {
     let shared = session.shared;
     let _ending = Ending(shared);
     shared.set_phase(Phase::Running);
@@ -159,7 +161,6 @@ fn run(session: &'static Session) {
         name.map(|n| n.to_bytes().to_vec())
     });
     let filter = gate::Filter::new(settings.membership);
-    let now_ns = sys::monotonic_ns();
     let strides = session.strides.clone();
     let mut recorder = Recorder::new(shared, trace, limits, strides, filter, Calls::OF_PROCESS, call_name);
     let clock = || session.cupti.timestamp_ns().and_then(|ns| u64::try_from(ns).ok());
@@ -171,7 +172,7 @@ fn run(session: &'static Session) {
         };
         recorder.fly(Flight::new(settings, ring, flight::requests(), wake));
     }
-    recorder.begin(session.describe(None), Triple::read(clock, true), now_ns);
+    recorder.begin(session.describe(None), Triple::read(clock, true), began_ns);
     serve(shared, |now_ns| recorder.turn(now_ns));
 }
 

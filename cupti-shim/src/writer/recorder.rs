@@ -224,18 +224,19 @@ where
         }
     }
 
-    /// Facts about the process, and the first reading of the clocks: written at once.
-    pub(super) fn begin(&mut self, process: Value, clock: Option<Triple>, now_ns: i64) {
-        self.began_ns = now_ns;
-        self.pace = Pace::new(self.limits.flush_ns, now_ns);
-        self.trace.at(now_ns);
+    /// Facts about the process, and the first reading of the clocks: written at once. `began_ns`: when the recording
+    /// began, monotonic.
+    pub(super) fn begin(&mut self, process: Value, clock: Option<Triple>, began_ns: i64) {
+        self.began_ns = began_ns;
+        self.pace = Pace::new(self.limits.flush_ns, began_ns);
+        self.trace.at(began_ns);
         self.meta.process = Some(process);
         // At the limit itself no string is accepted any more, and the row that tells of it needs this one.
         self.strings.text_id(SIZE_LIMIT.into());
         if let Some(triple) = clock {
             self.clock(triple);
         }
-        self.write_all(now_ns);
+        self.write_all(began_ns);
     }
 
     /// Does what there is to do, a bounded part of it at a time. `now_ns`: monotonic.
