@@ -36,6 +36,10 @@ trait Rule {
     fn tick(&mut self) -> Option<Fired> {
         None
     }
+    /// The recording ends. Nothing follows that could explain what waits for an explanation.
+    fn end(&mut self) -> Option<Fired> {
+        None
+    }
 }
 
 /// Makes a rule of the settings that are its own.
@@ -95,6 +99,11 @@ impl Rules {
     /// Lets an interval pass.
     pub fn tick(&mut self, progress: Progress) {
         self.each(progress, |rule| rule.tick());
+    }
+
+    /// Ends the recording.
+    pub fn end(&mut self, progress: Progress) {
+        self.each(progress, |rule| rule.end());
     }
 
     /// What fired since the last call.

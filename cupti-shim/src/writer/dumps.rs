@@ -92,6 +92,14 @@ where
         }
     }
 
+    /// Tells the rules that nothing follows.
+    pub(super) fn end_rules(&mut self, now_ns: i64) {
+        let progress = self.progress(now_ns);
+        if let Some(flight) = &mut self.flight {
+            flight.rules.end(progress);
+        }
+    }
+
     /// Asks for the dumps of the rules that fired.
     pub(super) fn ask_for_dumps(&mut self) {
         let Some(flight) = &mut self.flight else { return };

@@ -88,7 +88,10 @@ where
 
     /// Writes everything and ends the file.
     pub(super) fn close(&mut self, reason: &'static str, now_ns: i64) {
-        // What was asked for meanwhile; nobody could ask for it later.
+        // Ranges are judged as they are written. Whatever asks for a dump now, or asked for one before, has no later turn.
+        self.write_all(now_ns);
+        self.end_rules(now_ns);
+        self.ask_for_dumps();
         self.make_dumps(i64::MAX, now_ns);
         self.ranges.finish(&mut self.range_rows);
         self.note_skipped_launches();

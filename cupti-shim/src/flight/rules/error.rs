@@ -68,6 +68,10 @@ impl Rule for FirstError {
         self.pending.retain(|(_, intervals)| *intervals < PATIENCE);
         first
     }
+
+    fn end(&mut self) -> Option<Fired> {
+        std::mem::take(&mut self.pending).first().map(|(call, _)| fired(call))
+    }
 }
 
 /// Whether the block has the runtime call that a call of the driver was made in: it may lie before it or after.
@@ -152,5 +156,16 @@ mod tests {
         assert_eq!(rule.tick(), None);
         let many = (0..1_000).fold(Block::new(), |block, i| block.call(driver::KIND, 307, 10 + i, 1));
         assert_eq!(many.judged_by(rule.as_mut()), None);
+    }
+
+    #[test]
+    fn at_the_end_a_failed_driver_call_waits_for_no_runtime_call() {
+        let mut rule = rule(&DumpRule::Error).unwrap();
+        let block = Block::new().call(driver::KIND, 307, 6, 700).call(driver::KIND, 307, 7, 1);
+        assert_eq!(block.judged_by(rule.as_mut()), None);
+        assert_eq!(rule.end().unwrap().text, "returned 700, correlation id 6");
+        assert_eq!(rule.end(), None);
+        let inside = Block::new().call(driver::KIND, 307, 5, 1).call(f::KIND, 211, 5, 0);
+        assert_eq!((inside.judged_by(rule.as_mut()), rule.end()), (None, None));
     }
 }

@@ -118,6 +118,25 @@ fn a_dump_has_all_that_was_delivered_before_it_and_is_answered() {
 }
 
 #[test]
+fn rules_that_fire_with_the_last_records_make_their_dump_at_the_end() {
+    let (shared, disks) = (shared(8, true), Disks::default());
+    let (mut recorder, requests) = flying(shared, &disks, "error");
+    let mut records = Records::new();
+    records.call(1);
+    use cupti_sys::fields::driver as f;
+    records.record(f::KIND, &[(f::CBID, 31), (f::CORRELATION_ID, 2), (f::RETURN_VALUE, 700)]);
+    assert!(records.deliver(shared));
+    close(shared, &mut recorder, 1_000);
+    assert_eq!(requests.take_answer(1), Some(Ok("001-error".into())));
+    let dumps = disks.1.borrow();
+    let rows = |disk: &Disk| Read::disk(disk).rows::<trace_format::tables::ApiRow>().len();
+    assert_eq!(dumps["001-error"].values().map(rows).sum::<usize>(), 2);
+    let last = Read::disk(disks.0.borrow().values().last().unwrap());
+    assert!(last.reader.is_closed());
+    assert_eq!((last.total("delivered"), last.total("written"), last.total("dropped_by_ring")), (2, 2, 0));
+}
+
+#[test]
 fn a_failed_call_asks_for_a_dump_also_where_calls_are_not_kept() {
     use cupti_sys::fields::runtime as f;
     let (shared, disks) = (shared(8, true), Disks::default());

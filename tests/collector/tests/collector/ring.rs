@@ -185,6 +185,27 @@ fn the_first_failed_call_makes_a_dump_whatever_is_collected() {
     assert_eq!(names(&dumps), [""; 0], "no rule, no dump");
 }
 
+/// What a program does last is what its user asks about: it ends at once after the error, by `exit` or by `return`.
+#[test]
+fn what_fires_right_before_the_end_makes_a_dump_too() {
+    let all: [(&[&str], &str, &str, &str); 4] = [
+        (&["launch=100", "error"], "error", "001-error", "cudaSetDevice"),
+        (&["launch=100", "error", "exit=0"], "error", "001-error", "cudaSetDevice"),
+        (&["launch=100", "driver_error"], "error", "001-error", "cuDeviceGet"),
+        (&["steps=15,20", "slow=900"], "slow:step:15", "001-slow-step", "range step took "),
+    ];
+    in_parallel(all, 2, |(commands, rule, name, what)| {
+        let (ended, dumps, _sim) = dumps_of(commands, rule, &[]);
+        assert_eq!(ended.code(), Some(0), "{commands:?}: {}", ended.stderr);
+        assert_eq!(names(&dumps), [name], "{commands:?}: {}", ended.stderr);
+        let (_, text) = dumps[0].1.notes().pop().unwrap();
+        assert!(text.contains(what), "{commands:?}: {text}");
+        assert!(dumps[0].1.kernels().len() >= 100, "{commands:?}: {}", dumps[0].1.kernels().len());
+        let ring = ring(&ended.folder().join("out"));
+        assert_eq!(ring.0.last().unwrap().reader.closed_totals().unwrap()["writer_totals"]["dumps"]["made"], 1);
+    });
+}
+
 #[test]
 fn dumps_end_at_their_limit_and_recording_goes_on() {
     let sim = Sim::new("12.8");
