@@ -1,22 +1,29 @@
-//! Writes the files that a search begins with: `fuzz/corpus/TARGET/*`, one small trace of every kind.
+//! Writes the files that a search begins with: `fuzz/corpus/TARGET/*`. Those of `trace` are the files that the seeded
+//! tests damage, of which every reader has at least one (`files_of_every_reader_are_mutated`).
 
 mod shared;
 
+#[path = "../../tests/common/foreign.rs"]
+mod foreign;
+
 use shared::build::{NsysEra, Story, every_kind, nsys, nvprof};
+use std::path::Path;
 
 fn main() -> std::io::Result<()> {
     let story = Story::sample(4).with_ranges();
-    let mut seeds = every_kind(&story);
-    seeds.push(("nvvp_session", nvprof(&story, 8)));
-    seeds.push(("demangle", b"_ZN2at6native18elementwise_kernelILi128ELi2EZNS0_3addEvEUliE_EEviT1_".to_vec()));
-    seeds.push(("nsys empty", nsys(&Story::empty(), NsysEra::Of2026)));
-    for (kind, bytes) in seeds {
-        let target = kind.split(' ').next().unwrap_or(kind);
-        // The session's target packs what it is given.
-        let target = if kind == "nvvp session" { continue } else { target };
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);
+    let mut seeds: Vec<(&str, &str, Vec<u8>)> = Vec::new();
+    for (kind, bytes) in every_kind(&story).into_iter().chain(foreign::foreign_kinds()) {
+        seeds.push(("trace", kind, bytes));
+    }
+    seeds.push(("trace", "nsys without records", nsys(&Story::empty(), NsysEra::Of2026)));
+    // This target packs what it is given.
+    seeds.push(("nvvp_session", "nvprof", nvprof(&story, 8)));
+    let name = b"_ZN2at6native18elementwise_kernelILi128ELi2EZNS0_3addEvEUliE_EEviT1_".to_vec();
+    seeds.push(("demangle", "kernel", name));
+    for (target, kind, bytes) in seeds {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);
         std::fs::create_dir_all(&folder)?;
-        std::fs::write(folder.join(kind.replace(' ', "-")), bytes)?;
+        std::fs::write(folder.join(kind.replace([' ', ','], "-")), bytes)?;
     }
     Ok(())
 }

@@ -1,6 +1,0 @@
-//! PyTorch profiler traces, plain or packed.
-#![no_main]
-
-mod shared;
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| shared::ask_of_a_file(bytes));
