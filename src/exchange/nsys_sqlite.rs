@@ -13,3 +13,35 @@ pub const ORIGIN: &str = "GPUPROF_ORIGIN_NS";
 /// readers that do not care find them where PyTorch's own NVTX would be.
 pub const FOREIGN_DOMAINS: [(u32, &str); 3] =
     [(OPERATOR, "PyTorch operators"), (ANNOTATION, "PyTorch annotations"), (PYTHON, "Python functions")];
+
+/// `CUpti_ActivityMemoryKind` in nsys's numbers, which leave out "unknown" at the front and have it at the back.
+pub mod memory_kind {
+    use trace_format::vocabulary::memory_kind::{MANAGED_STATIC, PAGEABLE, UNKNOWN};
+
+    /// nsys's number for "unknown".
+    const NSYS_UNKNOWN: u32 = 7;
+
+    /// nsys's number.
+    pub fn to_nsys(kind: u32) -> u32 {
+        if (PAGEABLE..=MANAGED_STATIC).contains(&kind) { kind - PAGEABLE } else { NSYS_UNKNOWN }
+    }
+
+    /// The number of nsys's; unknown where a database says nothing or what no nsys says.
+    pub fn from_nsys(nsys: Option<u32>) -> u32 {
+        nsys.filter(|&nsys| nsys < NSYS_UNKNOWN).map_or(UNKNOWN, |nsys| nsys + PAGEABLE)
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn every_kind_comes_back() {
+            assert_eq!([0, 1, 3, 7, 99].map(to_nsys), [7, 0, 2, 6, 7]);
+            assert_eq!([Some(0), Some(6), Some(7), Some(8), None].map(from_nsys), [1, 7, 0, 0, 0]);
+            for kind in UNKNOWN..=MANAGED_STATIC {
+                assert_eq!(from_nsys(Some(to_nsys(kind))), kind);
+            }
+        }
+    }
+}

@@ -195,14 +195,6 @@ impl Writer<'_> {
     }
 }
 
-/// nsys's number for a `CUpti_ActivityMemoryKind`: "unknown" stands at the back.
-fn memory_kind(kind: u32) -> u32 {
-    match kind {
-        1..=7 => kind - 1,
-        _ => 7,
-    }
-}
-
 /// A correlation id; 0 joins nothing.
 fn correlation(id: u64) -> Option<u64> {
     Some(id).filter(|&id| id != 0)
@@ -210,13 +202,3 @@ fn correlation(id: u64) -> Option<u64> {
 
 /// CUPTI's "does not apply".
 const NOT_APPLICABLE: u32 = u32::MAX;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn memory_kinds_are_shifted_as_the_importer_shifts_them_back() {
-        assert_eq!([0, 1, 3, 7, 99].map(memory_kind), [7, 0, 2, 6, 7]);
-    }
-}

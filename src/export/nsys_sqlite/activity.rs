@@ -1,11 +1,13 @@
 //! Work of the GPU.
 
-use super::{Writer, correlation, memory_kind, schema};
+use super::{Writer, correlation, schema};
 use crate::error::Result;
+use crate::exchange::nsys_sqlite::memory_kind;
 use crate::export::database::Rows;
 use trace_format::schema::Row;
 use trace_format::tables::{self, GraphRow, KernelRow, MemcpyRow, MemsetRow, UvmRow};
 use trace_format::vocabulary::memcpy_kind;
+use trace_format::vocabulary::memory_kind::MANAGED;
 
 pub(super) fn write(writer: &mut Writer) -> Result<()> {
     kernels(writer)?;
@@ -155,8 +157,8 @@ fn copies(writer: &mut Writer) -> Result<()> {
                 event.value.into(),
                 kind.into(),
                 // From and to managed memory, wherever it is at the moment.
-                memory_kind(5).into(),
-                memory_kind(5).into(),
+                memory_kind::to_nsys(MANAGED).into(),
+                memory_kind::to_nsys(MANAGED).into(),
                 event.src_device.into(),
                 None::<u32>.into(),
                 event.dst_device.into(),
@@ -179,8 +181,8 @@ fn copies(writer: &mut Writer) -> Result<()> {
             pid,
             copy.bytes.into(),
             copy.kind.into(),
-            memory_kind(copy.src_kind).into(),
-            memory_kind(copy.dst_kind).into(),
+            memory_kind::to_nsys(copy.src_kind).into(),
+            memory_kind::to_nsys(copy.dst_kind).into(),
             copy.src_device.into(),
             copy.src_context.into(),
             copy.dst_device.into(),
@@ -275,7 +277,7 @@ fn fills(writer: &mut Writer) -> Result<()> {
             fill.value.into(),
             fill.bytes.into(),
             fill.graph_node_id.into(),
-            memory_kind(fill.mem_kind).into(),
+            memory_kind::to_nsys(fill.mem_kind).into(),
             fill.graph_id.into(),
         ])
     })

@@ -12,18 +12,7 @@ pub(super) fn write(writer: &mut Writer) -> Result<()> {
     openmp(writer)
 }
 
-/// Kinds of regions about data: uploads, downloads, create, delete, alloc, free.
-const DATA: [u32; 6] = [
-    openacc_kind::ENQUEUE_UPLOAD,
-    openacc_kind::ENQUEUE_DOWNLOAD,
-    openacc_kind::CREATE,
-    openacc_kind::DELETE,
-    openacc_kind::ALLOC,
-    openacc_kind::FREE,
-];
-
-/// `acc_device_t` of NVIDIA's devices, and of none.
-const NVIDIA: u32 = 4;
+/// `acc_device_t` where there is no device.
 const NO_DEVICE: u32 = 0;
 
 macro_rules! columns_and {
@@ -47,7 +36,7 @@ fn openacc(writer: &mut Writer) -> Result<()> {
             name.into(),
             writer.ids.thread(process, region.tid).into(),
             region.kind.into(),
-            if region.device.is_some() { NVIDIA } else { NO_DEVICE }.into(),
+            if region.device.is_some() { openacc_kind::NVIDIA_DEVICE } else { NO_DEVICE }.into(),
             region.line.into(),
             region.device.into(),
             region.context.into(),
@@ -57,7 +46,7 @@ fn openacc(writer: &mut Writer) -> Result<()> {
         ];
         if region.kind == ENQUEUE_LAUNCH {
             launches.add([s, e, n, t, k, d, l, device, context, stream, file, function, variable.into()])
-        } else if DATA.contains(&region.kind) || region.bytes.is_some() || variable.is_some() {
+        } else if openacc_kind::DATA.contains(&region.kind) || region.bytes.is_some() || variable.is_some() {
             let bytes = region.bytes.into();
             data.add([s, e, n, t, k, d, l, device, context, stream, file, function, bytes, variable.into()])
         } else {

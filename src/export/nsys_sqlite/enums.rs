@@ -263,6 +263,7 @@ static ENUMS: &[(Table, &[Entry])] = &[
 #[cfg(test)]
 mod tests {
     use super::label;
+    use crate::exchange::nsys_sqlite::memory_kind::to_nsys;
     use trace_format::vocabulary::{memcpy_kind, memory_kind};
 
     #[test]
@@ -271,7 +272,7 @@ mod tests {
             assert_eq!(label("ENUM_CUDA_MEMCPY_OPER", kind.into()), word);
         }
         for &(kind, word) in memory_kind::NVPROF.0 {
-            assert_eq!(label("ENUM_CUDA_MEM_KIND", super::super::memory_kind(kind).into()), word);
+            assert_eq!(label("ENUM_CUDA_MEM_KIND", to_nsys(kind).into()), word);
         }
     }
 }

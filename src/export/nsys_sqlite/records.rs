@@ -1,8 +1,9 @@
 //! What is recorded around the work of the GPU: calls, synchronisations, overhead, memory, events, compilations.
 
-use super::{NOT_APPLICABLE, Writer, correlation, enums, memory_kind, schema};
+use super::{NOT_APPLICABLE, Writer, correlation, enums, schema};
 use crate::cupti;
 use crate::error::Result;
+use crate::exchange::nsys_sqlite::memory_kind;
 use crate::export::database::Rows;
 use hashbrown::HashMap;
 use trace_format::tables::{self, ApiRow, EventRow, JitRow, MemoryRow, OverheadRow, SyncRow};
@@ -220,7 +221,7 @@ fn memory(writer: &mut Writer) -> Result<()> {
             row.address.into(),
             0u32.into(),
             row.bytes.into(),
-            memory_kind(row.mem_kind).into(),
+            memory_kind::to_nsys(row.mem_kind).into(),
             // nsys counts from 0, CUPTI from 1.
             (i64::from(row.operation) - 1).into(),
             name.as_deref().into(),

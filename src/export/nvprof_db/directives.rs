@@ -4,18 +4,12 @@ use super::{Writer, schema, thread};
 use crate::error::Result;
 use crate::export::database::{Rows, Value};
 use trace_format::tables::{OpenaccRow, OpenmpRow};
-use trace_format::vocabulary::openacc_kind::ENQUEUE_LAUNCH;
+use trace_format::vocabulary::openacc_kind::{DATA, ENQUEUE_LAUNCH, NVIDIA_DEVICE};
 
 pub(super) fn write(writer: &mut Writer) -> Result<()> {
     openacc(writer)?;
     openmp(writer)
 }
-
-/// Kinds of regions about data: uploads, downloads, create, delete, alloc, free.
-const DATA: [u32; 6] = [5, 6, 13, 14, 15, 16];
-
-/// `acc_device_t` of NVIDIA's devices.
-const NVIDIA: u32 = 4;
 
 macro_rules! columns_and {
     ($($more:literal),*) => {
@@ -36,7 +30,7 @@ fn openacc(writer: &mut Writer) -> Result<()> {
             region.parent_construct.into(),
             1u32.into(),
             region.implicit.map(u32::from).into(),
-            NVIDIA.into(),
+            NVIDIA_DEVICE.into(),
             region.line.into(),
             start.into(),
             end.into(),

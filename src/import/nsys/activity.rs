@@ -1,6 +1,7 @@
 //! Work of the GPU, one table at a time.
 
 use super::Reader;
+use crate::exchange::nsys_sqlite::memory_kind;
 use crate::import::rows::{ABSENT, Col, Fields, Scan};
 use crate::trace::sink::{ProcessIx, valid_duration};
 use trace_format::tables::{self, GraphRow, KernelRow, MemcpyRow, MemsetRow, ShapeRow, UvmRow};
@@ -74,14 +75,6 @@ pub(super) fn duration(start: i64, end: Option<i64>) -> Option<i64> {
 /// The correlation id in `col`, or 0.
 pub(super) fn correlation(row: &Fields, col: Col) -> u64 {
     row.int(col).unwrap_or(0) as u64
-}
-
-/// `CUpti_ActivityMemoryKind` for nsys's numbers, which leave out "unknown" at the front and have it at the back.
-pub(super) fn memory_kind(nsys: Option<u32>) -> u32 {
-    match nsys {
-        Some(kind @ 0..=6) => kind + 1,
-        _ => 0,
-    }
 }
 
 /// The numbers of a launch shape.
@@ -244,8 +237,8 @@ pub(super) fn copies(r: &mut Reader) {
             start_ns,
             duration_ns: duration(start_ns, row.int(gpu.end)),
             kind: row.id_or_0(kind),
-            src_kind: memory_kind(row.id(src_kind)),
-            dst_kind: memory_kind(row.id(dst_kind)),
+            src_kind: memory_kind::from_nsys(row.id(src_kind)),
+            dst_kind: memory_kind::from_nsys(row.id(dst_kind)),
             bytes: row.int(bytes).unwrap_or(0),
             device: row.id_or_0(gpu.device),
             context: gpu.context(row).unwrap_or(0),
@@ -278,7 +271,7 @@ pub(super) fn fills(r: &mut Reader) {
             duration_ns: duration(start_ns, row.int(gpu.end)),
             value: row.id_or_0(value),
             bytes: row.int(bytes).unwrap_or(0),
-            mem_kind: memory_kind(row.id(kind)),
+            mem_kind: memory_kind::from_nsys(row.id(kind)),
             device: row.id_or_0(gpu.device),
             context: gpu.context(row).unwrap_or(0),
             stream: row.id_or_0(gpu.stream),

@@ -3,9 +3,7 @@
 use super::Reader;
 use super::activity::duration;
 use trace_format::tables::{OpenaccRow, OpenmpRow};
-
-/// `acc_device_t` of NVIDIA's devices.
-const NVIDIA: u32 = 4;
+use trace_format::vocabulary::openacc_kind;
 
 /// Reads OpenACC regions; nsys keeps CUPTI's numbers here.
 pub(super) fn openacc(r: &mut Reader) {
@@ -25,7 +23,7 @@ pub(super) fn openacc(r: &mut Reader) {
             let thread = row.int(thread);
             let process = r.process(thread);
             // What is not on one of NVIDIA's devices has none of their ids.
-            let on_gpu = row.id(device_type) == Some(NVIDIA);
+            let on_gpu = row.id(device_type) == Some(openacc_kind::NVIDIA_DEVICE);
             let id = |col| row.id(col).filter(|_| on_gpu);
             let region = OpenaccRow {
                 start_ns,

@@ -1,7 +1,8 @@
 //! What CUPTI records around the work of the GPU: synchronisations, overhead, memory, events.
 
 use super::Reader;
-use super::activity::{GpuColumns, correlation, duration, memory_kind};
+use super::activity::{GpuColumns, correlation, duration};
+use crate::exchange::nsys_sqlite::memory_kind;
 use hashbrown::HashMap;
 use trace_format::tables::{EventRow, JitRow, MemoryRow, OverheadRow, SyncRow, UvmRow};
 use trace_format::vocabulary::{memory_operation, overhead_kind, uvm_kind};
@@ -95,7 +96,7 @@ pub(super) fn memory(r: &mut Reader) {
             start_ns,
             // nsys counts from 0, CUPTI from 1.
             operation: row.id(operation).map_or(0, |operation| operation.wrapping_add(1)),
-            mem_kind: memory_kind(row.id(kind)),
+            mem_kind: memory_kind::from_nsys(row.id(kind)),
             address: row.int(address).unwrap_or(0) as u64,
             bytes: row.int(bytes).unwrap_or(0),
             device: row.id_or_0(gpu.device),

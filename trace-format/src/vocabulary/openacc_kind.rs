@@ -37,3 +37,9 @@ crate::vocabulary! {
     /// `free`.
     FREE = 16, "free";
 }
+
+/// The kinds of regions about data. CUPTI has a record of its own for them.
+pub const DATA: [u32; 6] = [ENQUEUE_UPLOAD, ENQUEUE_DOWNLOAD, CREATE, DELETE, ALLOC, FREE];
+
+/// `acc_device_t` of NVIDIA's devices, which stands beside the kind in CUPTI's records and in databases of them.
+pub const NVIDIA_DEVICE: u32 = 4;
