@@ -20,8 +20,9 @@ const MS: i64 = 1_000_000;
 #[test]
 fn a_ring_stays_within_its_limit_and_memory_does_not_grow_with_the_run() {
     let limit = Duration::from_secs(120);
-    let (_, short) = watched(250_000, 250_000, "8MiB", limit);
-    let (disk, long) = watched(1_500_000, 250_000, "8MiB", limit);
+    // At a rate that a busy machine keeps up with: what waits to be written takes memory too, and is no part of the question.
+    let (_, short) = watched(250_000, 125_000, "8MiB", limit);
+    let (disk, long) = watched(1_500_000, 125_000, "8MiB", limit);
     assert!(disk <= (8 << 20) + (1 << 20), "{disk} bytes");
     assert!(disk >= 6 << 20, "{disk} bytes: the ring was not full");
     assert!(long < short + (12 << 20), "{long} bytes against {short}");
