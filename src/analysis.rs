@@ -12,6 +12,7 @@ pub mod grouping;
 pub mod labels;
 pub(crate) mod launches;
 pub(crate) mod listing;
+pub(crate) mod many_keys;
 pub(crate) mod markers;
 pub(crate) mod nvtx_sections;
 pub(crate) mod openacc;

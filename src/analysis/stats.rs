@@ -122,6 +122,20 @@ impl Default for Stats {
 }
 
 impl Stats {
+    /// The statistics of durations in order of their length, which are kept.
+    pub fn of_sorted(durations: Vec<u32>) -> Stats {
+        let (Some(&min), Some(&max)) = (durations.first(), durations.last()) else { return Stats::default() };
+        let square = |&ns: &u32| u128::from(u64::from(ns) * u64::from(ns));
+        Stats {
+            count: durations.len() as u64,
+            total_ns: durations.iter().map(|&ns| u64::from(ns)).sum::<u64>().into(),
+            min_ns: min.into(),
+            max_ns: max.into(),
+            sum_squares: durations.iter().map(square).sum(),
+            durations: Durations(Some(Box::new(Kept { short: durations, long: Vec::new() }))),
+        }
+    }
+
     /// Adds one valid duration (never negative).
     #[inline]
     pub fn add(&mut self, ns: i64, wanted: Wanted) {

@@ -1,5 +1,6 @@
 //! One pass over a table: exact statistics per key and place.
 
+use super::many_keys::Log;
 use super::stats::{Stats, Wanted};
 use crate::error::Result;
 use crate::trace::batch::{Batch, Col};
@@ -71,29 +72,51 @@ struct Slots {
     direct: Vec<Stats>,
     /// How many keys may be indexed directly.
     most_direct: usize,
+    /// The other keys where sums are wanted,
     other: HashMap<u32, Stats>,
+    /// and where quantiles are.
+    log: Log,
 }
 
 impl Slots {
     fn new(most_direct: usize) -> Slots {
-        Slots { direct: Vec::new(), most_direct, other: HashMap::new() }
+        Slots { direct: Vec::new(), most_direct, other: HashMap::new(), log: Log::default() }
     }
 
     #[inline]
-    fn slot(&mut self, key: u32) -> &mut Stats {
+    fn add(&mut self, key: u32, ns: i64, wanted: Wanted) {
         let index = key as usize;
         if index >= self.most_direct {
-            return self.other.entry(key).or_default();
+            match wanted.quantiles {
+                true => self.log.add(key, ns),
+                false => self.other.entry(key).or_default().add(ns, wanted),
+            }
+            return;
         }
+        self.direct(index).add(ns, wanted);
+    }
+
+    #[inline]
+    fn direct(&mut self, index: usize) -> &mut Stats {
         if index >= self.direct.len() {
             self.direct.resize_with(index + 1, Stats::default);
         }
         &mut self.direct[index]
     }
 
+    fn merge(&mut self, theirs: Slots) {
+        for (index, stats) in theirs.direct.into_iter().enumerate().filter(|(_, stats)| stats.count > 0) {
+            self.direct(index).merge(stats);
+        }
+        for (key, stats) in theirs.other {
+            self.other.entry(key).or_default().merge(stats);
+        }
+        self.log.append(theirs.log);
+    }
+
     fn into_groups(self, place: RanOn, out: &mut Vec<Group>) {
         let direct = self.direct.into_iter().enumerate().map(|(key, stats)| (key as u32, stats));
-        let groups = direct.chain(self.other).filter(|(_, stats)| stats.count > 0);
+        let groups = direct.chain(self.other).chain(self.log.into_groups()).filter(|(_, stats)| stats.count > 0);
         out.extend(groups.map(|(key, stats)| Group { place, key, stats }));
     }
 }
@@ -135,7 +158,7 @@ impl Accumulator {
             let at = self.place(base);
             let slots = &mut self.places[at].1;
             for (&ns, &key) in durations.iter().zip(keys) {
-                slots.slot(group_of(key)).add(ns, wanted);
+                slots.add(group_of(key), ns, wanted);
             }
             return;
         }
@@ -163,7 +186,7 @@ impl Accumulator {
             };
             last = Some((place, slots));
             let key = keys.as_ref().and_then(|k| k.get(i)).unwrap_or(0);
-            self.places[slots].1.slot(group_of(key)).add(ns, wanted);
+            self.places[slots].1.add(group_of(key), ns, wanted);
         });
     }
 
@@ -171,13 +194,7 @@ impl Accumulator {
         self.invalid += other.invalid;
         for (place, slots) in other.places {
             let at = self.place(place);
-            let mine = &mut self.places[at].1;
-            let direct = slots.direct.into_iter().enumerate().map(|(key, stats)| (key as u32, stats));
-            for (key, stats) in direct.chain(slots.other) {
-                if stats.count > 0 {
-                    mine.slot(key).merge(stats);
-                }
-            }
+            self.places[at].1.merge(slots);
         }
     }
 }
@@ -221,7 +238,7 @@ pub fn grouped_totals(
         frames,
         table,
         Some(key_column),
-        (direct_keys(frames, table, most, split), group_of),
+        (direct_keys(frames, table, most, split, wanted), group_of),
         split,
         wanted,
         filter,
@@ -248,11 +265,12 @@ pub fn kernel_totals(frames: &Frames, split: Split, wanted: Wanted, filter: &Fil
     Ok(all)
 }
 
-/// How many of `keys` keys are indexed directly: all of them where each thread has as many rows as there are keys, as its
-/// table has room for them all anyway then.
-fn direct_keys(frames: &Frames, table: &'static TableSpec, keys: usize, split: Split) -> usize {
+/// How many of `keys` keys are indexed directly: of sums all of them where each thread has as many rows as there are keys,
+/// as its table has room for them all anyway then.
+fn direct_keys(frames: &Frames, table: &'static TableSpec, keys: usize, split: Split, wanted: Wanted) -> usize {
     let rows = frames.rows(table) / rayon::current_num_threads().max(1) as u64;
-    if split == Split::default() && keys as u64 <= rows { keys.max(DIRECT_KEYS) } else { DIRECT_KEYS }
+    let sums = split == Split::default() && !wanted.quantiles;
+    if sums && keys as u64 <= rows { keys.max(DIRECT_KEYS) } else { DIRECT_KEYS }
 }
 
 fn fold(

@@ -274,10 +274,21 @@ impl Plan<'_> {
         let mut out = self.for_people(output()?);
         let shown = self.write(&frames, &labels, &filter, progress, &mut *out)?;
         out.flush().map_err(|e| Error::output(&e))?;
-        match shown {
+        let outcome = match shown {
             true => Ok(if growing { Still::Growing } else { Still::Done }),
             false if growing && self.args.follow => Ok(Still::Growing),
             false => Err(Error::nothing(nothing_text(&frames, &filter))),
+        };
+        self.leave(labels);
+        self.leave(frames);
+        outcome
+    }
+
+    /// Leaves `value` to the end of the process, which comes next unless traces are followed. Millions of rows and names
+    /// take as long to give back one by one as to make.
+    fn leave<T>(&self, value: T) {
+        if !self.args.follow {
+            std::mem::forget(value);
         }
     }
 
@@ -365,7 +376,9 @@ impl Plan<'_> {
         progress.finish();
         say(&document.notes);
         document.write(out, machine.unwrap_or(Format::Table)).map_err(failed)?;
-        Ok(document.tables.iter().any(|table| !table.rows.is_empty()))
+        let shown = document.tables.iter().any(|table| !table.rows.is_empty());
+        self.leave(document);
+        Ok(shown)
     }
 
     fn request(&self) -> Request {

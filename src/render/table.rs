@@ -20,6 +20,8 @@ pub enum Cell {
     Id(u64),
     /// A number shown with this many decimals; machines get it with these decimals too, as nsys prints it.
     Fixed(f64, usize),
+    /// The three sizes of a grid or block.
+    Sizes([i64; 3]),
     /// Text.
     Text(String),
 }
@@ -51,7 +53,8 @@ impl Cell {
         value.map_or(Cell::Null, Cell::id)
     }
 
-    fn plain(&self) -> String {
+    /// As machines get it.
+    pub(crate) fn plain(&self) -> String {
         let mut text = String::new();
         self.push_plain(&mut text);
         text
@@ -67,6 +70,7 @@ impl Cell {
             },
             Cell::Id(v) => push_unsigned(out, *v),
             Cell::Fixed(v, decimals) => push_fixed(out, *v, *decimals),
+            Cell::Sizes(sizes) => push_sizes(out, sizes),
             Cell::Text(text) => out.push_str(text),
         }
     }
@@ -83,6 +87,7 @@ impl Cell {
             Cell::Fixed(v, decimals) => {
                 format!("{v:.decimals$}").parse::<f64>().ok().map_or(Value::Null, Value::from)
             }
+            Cell::Sizes(_) => self.plain().into(),
             Cell::Text(text) => text.as_str().into(),
         }
     }
@@ -252,7 +257,7 @@ impl Cell {
         let start = out.len();
         self.push_plain(out);
         if !matches!(self, Cell::Int(_) | Cell::Fixed(..)) {
-            if out[start..].contains(char::is_control) {
+            if matches!(self, Cell::Text(_)) && out[start..].contains(char::is_control) {
                 let flat = out[start..].replace(char::is_control, " ");
                 out.truncate(start);
                 out.push_str(&flat);
@@ -266,6 +271,18 @@ impl Cell {
             at -= 3;
             out.insert(at, ',');
         }
+    }
+}
+
+/// As nsys prints a grid or block: each size takes four characters at least.
+fn push_sizes(out: &mut String, sizes: &[i64; 3]) {
+    for (i, &size) in sizes.iter().enumerate() {
+        if i > 0 {
+            out.push(' ');
+        }
+        let start = out.len();
+        push_signed(out, size);
+        pad(out, start, 4, false);
     }
 }
 
@@ -291,6 +308,9 @@ fn cut_tail(line: &mut String, start: usize, width: usize) {
 /// Brings what `line` has from `start` on to `width` characters, flushed left or right.
 fn pad(line: &mut String, start: usize, width: usize, left: bool) {
     let missing = width.saturating_sub(line[start..].chars().count());
+    if missing == 0 {
+        return;
+    }
     let at = if left { line.len() } else { start };
     const SPACES: &str = "                                ";
     let mut missing = missing;
@@ -307,7 +327,8 @@ pub(crate) fn quote_csv(text: &str) -> String {
 }
 
 fn quoted_csv(text: &str) -> Cow<'_, str> {
-    if text.bytes().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
+    // Without leaving at the first, so that the compiler looks at many bytes at once: next to no text has any.
+    if text.bytes().fold(false, |any, byte| any | matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
         Cow::Owned(format!("\"{}\"", text.replace('"', "\"\"")))
     } else {
         Cow::Borrowed(text)

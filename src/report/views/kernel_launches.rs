@@ -153,7 +153,7 @@ fn trace(view: &Named, context: &Context) -> Result<Table> {
         let process = launch.call.process;
         let time = |ns: i64| clock.cell(context.frames, process, ns);
         let call_end = launch.call.start_ns.saturating_add(launch.call_ns);
-        let [grid, block] = LaunchSize::of(labels.frames(), launch.shape).texts();
+        let [grid, block] = LaunchSize::of(labels.frames(), launch.shape).cells();
         table.rows.push(vec![
             time(launch.call.start_ns),
             Cell::int(launch.call_ns),
@@ -166,8 +166,8 @@ fn trace(view: &Named, context: &Context) -> Result<Table> {
             Cell::id(launch.call.tid),
             Cell::id(launch.kernel.device),
             labels.api(launch.call.name).into(),
-            Cell::Text(grid),
-            Cell::Text(block),
+            grid,
+            block,
             style.text(labels, launch.shape).into(),
         ]);
     }

@@ -10,7 +10,6 @@ use crate::error::Result;
 use crate::render::table::{Cell, Table};
 use crate::report::Context;
 use crate::trace::sink::Detail;
-use rayon::prelude::*;
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use trace_format::tables;
@@ -57,13 +56,10 @@ impl RowName for KernelRow<'_> {
     }
 
     fn cells(&self) -> impl Iterator<Item = Cell> {
-        let size = self.size.iter().flat_map(|size| size.texts().map(Cell::Text));
+        let size = self.size.iter().flat_map(|size| size.cells());
         size.chain([Cell::from(&*self.name)])
     }
 }
-
-/// From so many groups on, all threads find out what they are called.
-const MANY: usize = 1 << 10;
 
 fn summary(view: &Named, context: &Context, with_size: bool) -> Result<Table> {
     let mut lines = Lines::default();
@@ -83,13 +79,7 @@ fn summary(view: &Named, context: &Context, with_size: bool) -> Result<Table> {
         }
     } else {
         let kernels = totals_by_name(context, with_size)?;
-        let groups = kernels.groups;
-        let rows: Vec<KernelRow> = match groups.len() {
-            ..MANY => groups.iter().map(|group| row(group.key, None)).collect(),
-            _ => groups.par_iter().map(|group| row(group.key, None)).collect(),
-        };
-        lines.reserve(rows.len());
-        rows.into_iter().zip(groups).for_each(|(row, group)| lines.merge(row, group.stats));
+        lines.merge_all(kernels.groups, |group| row(group.key, None));
     }
     let headings: &[&str] = if with_size { &["GridXYZ", "BlockXYZ", "Name"] } else { &["Name"] };
     Ok(lines.table(view, "Instances", headings))

@@ -2,6 +2,7 @@
 
 use super::super::Context;
 use crate::analysis::labels::Labels;
+use crate::render::table::Cell;
 use crate::trace::frames::Frames;
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -59,9 +60,14 @@ impl LaunchSize {
         LaunchSize(frames.launch_size(shape).map(|[x, y, z]| Some([x?, y?, z?])))
     }
 
-    /// As printed: grid and block, empty where the trace does not say.
-    pub(super) fn texts(&self) -> [String; 2] {
-        self.0.map(|size| size.map_or_else(String::new, |[x, y, z]| format!("{x:4} {y:4} {z:4}")))
+    /// Grid and block, empty where the trace does not say.
+    pub(super) fn cells(&self) -> [Cell; 2] {
+        self.0.map(|sizes| sizes.map_or_else(|| Cell::from(""), Cell::Sizes))
+    }
+
+    /// As printed.
+    fn texts(&self) -> [String; 2] {
+        self.cells().map(|cell| cell.plain())
     }
 
     /// The order of the texts.
