@@ -189,6 +189,13 @@ fn cause_of_emptiness(session: &Session, summary: Option<&Summary>) -> Option<(C
             0 => "the program called neither cudaProfilerStart nor cudaProfilerStop".to_owned(),
             n => format!("the program called cudaProfilerStop {n} times and cudaProfilerStart never"),
         },
+        Capture::Nvtx { cycle: Some(cycle), name, .. } if summary.steps > 0 => format!(
+            "the program opened {} ranges {:?}, of which every:{},steps:{} records none",
+            summary.steps,
+            String::from_utf8_lossy(name),
+            cycle.every,
+            cycle.steps
+        ),
         Capture::Nvtx { name, .. } if summary.names.is_empty() => {
             format!("the program opened no NVTX range, {:?} was waited for", String::from_utf8_lossy(name))
         }

@@ -60,6 +60,9 @@ struct State {
     idle_stops: i64,
     /// NVTX ranges that match and are open now.
     depth: u32,
+    /// Ranges that match and lay in no other of them, so far; the last of them is recorded if it is one of those that are.
+    steps: u64,
+    is_chosen: bool,
     /// The timer has opened its window, and closed it: once each, whoever else switches the gate.
     timer_began: bool,
     timer_ended: bool,
@@ -94,6 +97,8 @@ pub struct Summary {
     pub is_everything: bool,
     /// Stop requests that came and closed nothing.
     pub idle_stops: i64,
+    /// NVTX ranges that matched, recorded or not.
+    pub steps: u64,
     /// Names of NVTX ranges seen that did not match, when one was waited for.
     pub names: Vec<Vec<u8>>,
 }
@@ -156,6 +161,8 @@ impl Gate {
             idle_starts: 0,
             idle_stops: 0,
             depth: 0,
+            steps: 0,
+            is_chosen: false,
             timer_began: false,
             timer_ended: false,
             names: Vec::new(),
@@ -247,7 +254,7 @@ impl Gate {
         self.listen_to_nvtx(session.settings);
         self.set_max_ranges(session.settings.max_ranges);
         let mut state = self.lock();
-        if session.settings.capture.starts_open() || state.depth > 0 {
+        if session.settings.capture.starts_open() || (state.depth > 0 && state.is_chosen) {
             // Everything from the first call on: id 0 is never given to a call.
             self.open(&mut state, session, Edge::Call(0));
             state.timer_began = true;
@@ -481,7 +488,7 @@ impl Gate {
         }
         let is_everything = Window::hold_everything(&bounds.windows);
         let (opened, idle_stops, names) = (state.opened, state.idle_stops, state.names.clone());
-        Some(Summary { opened, is_everything, idle_stops, names })
+        Some(Summary { opened, is_everything, idle_stops, steps: state.steps, names })
     }
 
     /// See [`crate::fork`]. False: a thread of the parent held the gate at the fork, and does not exist in this child,
@@ -492,6 +499,7 @@ impl Gate {
         *bounds = Bounds::none();
         state.names.clear();
         (state.opened, state.depth, state.idle_starts, state.idle_stops) = (0, 0, 0, 0);
+        (state.steps, state.is_chosen) = (0, false);
         (state.timer_began, state.timer_ended) = (false, false);
         self.windows.store(0, Ordering::Relaxed);
         self.set_phase(&mut state, Phase::Closed);

@@ -104,6 +104,21 @@ def torch_nvtx_gate(lab, check):
         check.equal("kernels", traces[0].count("kernel"), known["kernels"] // STEPS)
 
 
+@step(GROUP, "torch_some_steps", "--capture 'nvtx:step *,every:5,steps:2': exactly those steps' kernels", 80, True)
+@needs("torch")
+def torch_some_steps(lab, check):
+    run, traces = lab.profiled(lab.script("train.py", "bare"), name="train-some", limit_s=70,
+                               CAPTURE="nvtx:step *,every:5,steps:2")
+    check.ended(run)
+    known = reference(lab)
+    if check.equal("traces", len(traces), 1):
+        lab.open_checks(check, traces[0])
+        # All steps are ranges, those that warm up too.
+        chosen = sum(step % 5 >= 3 for step in range(WARM + STEPS))
+        check.equal("windows", traces[0].count("capture"), chosen)
+        check.equal("kernels", traces[0].count("kernel"), known["kernels"] // STEPS * chosen)
+
+
 @step(GROUP, "torch_everything", "a whole training run: all NVTX ranges, every record accounted for", 80, True)
 @needs("torch")
 def torch_everything(lab, check):

@@ -13,10 +13,14 @@ pub enum Capture {
     ProfilerApi,
     /// While an NVTX range is open.
     Nvtx {
-        /// The range's message, matched as a whole, registered or not.
+        /// The range's message, registered or not: all of it, or what it begins with.
         name: Vec<u8>,
+        /// Whether it is what the message begins with: many programs count their steps in it.
+        is_prefix: bool,
         /// `None`: any domain; empty: the default domain.
         domain: Option<Vec<u8>>,
+        /// Which of these ranges; `None`: all.
+        cycle: Option<Cycle>,
     },
     /// From a moment after the start on.
     Delay {
@@ -29,8 +33,46 @@ pub enum Capture {
     Manual,
 }
 
+/// Of a program's steps, which are numbered from 0, the last `steps` of every `every`: what comes first is warming up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cycle {
+    /// At least 1.
+    pub every: u32,
+    /// At least 1, at most `every`.
+    pub steps: u32,
+}
+
+impl Cycle {
+    /// Whether the step of this number is recorded.
+    pub fn has(self, step: u64) -> bool {
+        step % u64::from(self.every.max(1)) >= u64::from(self.every.saturating_sub(self.steps))
+    }
+
+    /// Reads `N` or `N,steps:M`, which stands behind `every:`.
+    fn parse(text: &[u8]) -> Result<Cycle, String> {
+        let number = |text: &[u8]| std::str::from_utf8(text).ok().and_then(|text| text.parse::<u32>().ok());
+        let mut parts = text.split(|byte| *byte == b',');
+        let every = parts.next().and_then(number);
+        let steps = match (parts.next(), parts.next()) {
+            (None, _) => Some(1),
+            (Some(part), None) => part.strip_prefix(b"steps:").and_then(number),
+            _ => None,
+        };
+        match (every, steps) {
+            (Some(every), Some(steps)) if (1..=every).contains(&steps) => Ok(Cycle { every, steps }),
+            (Some(_), Some(_)) => {
+                Err("records no step, or more steps than there are; every:N,steps:M records the \
+                                       last M of every N"
+                    .to_owned())
+            }
+            _ => Err(format!("has \"every:{}\" where every:N or every:N,steps:M is expected", shown(text))),
+        }
+    }
+}
+
 /// What can be written, for help and messages.
-pub const GRAMMAR: &str = "all, profiler-api, nvtx:NAME[@DOMAIN], delay:S[,duration:S] or manual";
+pub const GRAMMAR: &str =
+    "all, profiler-api, nvtx:NAME[*][@DOMAIN][,every:N[,steps:M]], delay:S[,duration:S] or manual";
 
 impl Capture {
     /// Reads what a person wrote.
@@ -59,13 +101,21 @@ impl Capture {
     }
 }
 
-/// `NAME`, `NAME@DOMAIN`, `NAME@` (the default domain only). `\@` is an @ within a name, `\\` a backslash.
+/// `NAME`, `NAME@DOMAIN`, `NAME@` (the default domain only). `\@` is an @ within a name, `\\` a backslash. A `*` at the end of
+/// the name stands for whatever follows. Behind it may stand which of these ranges are recorded.
 fn nvtx(range: &[u8]) -> Result<Capture, String> {
-    let (name, domain) = range_and_domain(range)?;
-    if name.is_empty() {
+    const EVERY: &[u8] = b",every:";
+    let at = range.windows(EVERY.len()).rposition(|part| part == EVERY);
+    let (range, cycle) = match at {
+        Some(at) => (&range[..at], Some(Cycle::parse(&range[at + EVERY.len()..])?)),
+        None => (range, None),
+    };
+    let (mut name, domain) = range_and_domain(range)?;
+    let is_prefix = name.pop_if(|last| *last == b'*').is_some();
+    if name.is_empty() && !is_prefix {
         return Err("names no NVTX range; write nvtx:NAME or nvtx:NAME@DOMAIN".to_owned());
     }
-    Ok(Capture::Nvtx { name, domain })
+    Ok(Capture::Nvtx { name, is_prefix, domain, cycle })
 }
 
 /// A range's name, which may be empty, and its domain if one is given.
@@ -125,7 +175,11 @@ impl fmt::Display for Capture {
             Capture::All => f.write_str("all"),
             Capture::ProfilerApi => f.write_str("profiler-api"),
             Capture::Manual => f.write_str("manual"),
-            Capture::Nvtx { name, domain } => write!(f, "nvtx:{}", show_range(name, domain.as_deref())),
+            Capture::Nvtx { name, is_prefix, domain, cycle } => {
+                let star: &[u8] = if *is_prefix { b"*" } else { b"" };
+                write!(f, "nvtx:{}", show_range(&[name, star].concat(), domain.as_deref()))?;
+                cycle.map_or(Ok(()), |Cycle { every, steps }| write!(f, ",every:{every},steps:{steps}"))
+            }
             Capture::Delay { delay_ns, duration_ns: None } => write!(f, "delay:{}", show_ns(*delay_ns)),
             Capture::Delay { delay_ns, duration_ns: Some(duration_ns) } => {
                 write!(f, "delay:{},duration:{}", show_ns(*delay_ns), show_ns(*duration_ns))
@@ -139,7 +193,49 @@ mod tests {
     use super::*;
 
     fn range(name: &str, domain: Option<&str>) -> Result<Capture, String> {
-        Ok(Capture::Nvtx { name: name.into(), domain: domain.map(Into::into) })
+        let (is_prefix, domain) = (false, domain.map(Into::into));
+        Ok(Capture::Nvtx { name: name.into(), is_prefix, domain, cycle: None })
+    }
+
+    fn cycled(text: &str) -> Result<Cycle, String> {
+        match Capture::parse(text.as_bytes())? {
+            Capture::Nvtx { cycle: Some(cycle), .. } => Ok(cycle),
+            other => Err(format!("{other:?}")),
+        }
+    }
+
+    #[test]
+    fn a_star_at_the_end_stands_for_what_follows() {
+        let begins = |name: &str, domain: Option<&str>| {
+            let (is_prefix, domain) = (true, domain.map(Into::into));
+            Ok(Capture::Nvtx { name: name.into(), is_prefix, domain, cycle: None })
+        };
+        assert_eq!(Capture::parse(b"nvtx:step *"), begins("step ", None));
+        assert_eq!(Capture::parse(b"nvtx:a*b*@d"), begins("a*b", Some("d")));
+        assert_eq!(Capture::parse(b"nvtx:*"), begins("", None));
+        assert_eq!(Capture::parse(b"nvtx:a*b"), range("a*b", None));
+    }
+
+    #[test]
+    fn of_every_so_many_steps_the_last_are_recorded() {
+        assert_eq!(cycled("nvtx:step,every:100,steps:2"), Ok(Cycle { every: 100, steps: 2 }));
+        assert_eq!(cycled("nvtx:a, b@d,every:7"), Ok(Cycle { every: 7, steps: 1 }));
+        let steps = |cycle: Cycle| (0..9).filter(|&step| cycle.has(step)).collect::<Vec<u64>>();
+        assert_eq!(steps(Cycle { every: 4, steps: 1 }), [3, 7]);
+        assert_eq!(steps(Cycle { every: 4, steps: 3 }), [1, 2, 3, 5, 6, 7]);
+        assert_eq!(steps(Cycle { every: 1, steps: 1 }), (0..9).collect::<Vec<_>>());
+        for (text, word) in [
+            ("nvtx:s,every:0", "records no step"),
+            ("nvtx:s,every:3,steps:4", "more steps than there are"),
+            ("nvtx:s,every:3,steps:0", "records no step"),
+            ("nvtx:s,every:x", "where every:N"),
+            ("nvtx:s,every:3,step:1", "where every:N"),
+            ("nvtx:s,every:3,steps:1,2", "where every:N"),
+            ("nvtx:,every:3", "names no NVTX range"),
+        ] {
+            let why = Capture::parse(text.as_bytes()).unwrap_err();
+            assert!(why.contains(word), "{text}: {why}");
+        }
     }
 
     #[test]
@@ -192,6 +288,8 @@ mod tests {
             "nvtx:step",
             r"nvtx:a\@b@c\\d",
             "nvtx:x@",
+            "nvtx:x@,every:10,steps:2",
+            "nvtx:iteration *@model,every:3,steps:1",
             "delay:1500ms",
             "delay:0s,duration:2s",
         ] {

@@ -30,7 +30,7 @@ pub mod template;
 mod values;
 pub mod variables;
 
-pub use capture::Capture;
+pub use capture::{Capture, Cycle};
 pub use cause::Cause;
 pub use kinds::Kinds;
 pub use ring::{DumpRule, Ring};

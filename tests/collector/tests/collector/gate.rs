@@ -206,6 +206,40 @@ fn a_window_in_which_nothing_was_launched_is_told_with_what_lay_outside() {
 }
 
 #[test]
+fn of_every_so_many_ranges_the_last_are_recorded_whole() {
+    let steps: &[&str] = &["launch=7", "steps=11,1", "other=3", "steps=12,1", "launch=7"];
+    let all = [("every:5,steps:2", 8, 80), ("every:23", 1, 10), ("every:1", 23, 230)];
+    let all = all.into_iter().flat_map(|all| ["11.8", "12.8", "13.0"].map(|version| (version, all)));
+    in_parallel(all, 2, |(version, (cycle, windows, kernels))| {
+        let sim = Sim::new(version);
+        for sync in ["0", "1"] {
+            let what = format!("{cycle}, CUPTI {version}, synchronised {sync}");
+            let run = sim.player("flight").args(steps).env("GPUPROF_CAPTURE", format!("nvtx:step,{cycle}"));
+            let ended = run.env("GPUPROF_SYNC_AT_RANGE", sync).inject().run();
+            let trace = one(&ended);
+            assert_eq!(trace.rows::<CaptureRow>().len(), windows, "{what}: {}", ended.stderr);
+            assert_eq!(trace.kernels().len(), kernels, "{what}: {}", ended.stderr);
+            assert_eq!(said(&ended), [""; 0], "{what}");
+        }
+    });
+    // Ranges that are each called something else.
+    let sim = Sim::new("12.8");
+    for (name, windows) in [("request number *", 30), ("request number 1*@,every:4", 2), ("request*@other", 0)] {
+        let run = sim.player("flight").args(["launch=1", "names=30", "launch=1"]);
+        let ended = run.env("GPUPROF_CAPTURE", format!("nvtx:{name}")).inject().run();
+        assert_eq!(one(&ended).rows::<CaptureRow>().len(), windows, "{name}: {}", ended.stderr);
+    }
+    // Fewer steps than a cycle has: the reason says how many there were.
+    let sim = Sim::new("13.0");
+    let run = sim.player("flight").args(["steps=9,1"]).env("GPUPROF_CAPTURE", "nvtx:step,every:10,steps:1");
+    let ended = run.inject().run();
+    let process = one(&ended).process();
+    assert_eq!(process["cause"], "gate_never_opened");
+    let detail = process["cause_detail"].as_str().expect("a detail");
+    assert_eq!(detail, "the program opened 9 ranges \"step\", of which every:10,steps:1 records none");
+}
+
+#[test]
 fn a_range_with_no_work_in_it_is_told_though_the_trace_is_not_empty() {
     let sim = Sim::new("13.0");
     let run = sim.player("flight").args(["launch=5", "other=0", "launch=5"]).env("GPUPROF_CAPTURE", "nvtx:nothing");
