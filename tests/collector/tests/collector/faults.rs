@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use crate::common::sim::{Ended, Run, Sim, VERSIONS};
-use crate::common::{Trace, in_parallel, laws, one, said, same_end};
+use crate::common::{Trace, in_parallel, in_time, laws, one, said, same_end};
 use trace_format::tables::{LossRow, NoteRow};
 
 /// Loss causes, as the format numbers them.
@@ -70,11 +70,14 @@ fn fails(failure: Failure) {
     });
     let (sim, bare) = &machines[(code % 3) as usize];
     let run = || sim.player("vector_add").arg("20");
-    let ended = run().fail(&format!("{function}:{code}@{calls}")).env("GPUPROF_FLUSH_MS", "20").inject().run();
     let what = format!("{function} gives {code} at call {calls}, CUPTI {}", sim.version());
+    let ended = in_time(
+        bare,
+        |_| Duration::from_millis(2200),
+        &what,
+        || run().fail(&format!("{function}:{code}@{calls}")).env("GPUPROF_FLUSH_MS", "20").inject(),
+    );
     same_end(bare, &ended, &what);
-    let late = ended.duration.saturating_sub(bare.duration);
-    assert!(late < Duration::from_millis(2200), "{what}: {late:?} later");
     assert!(said(&ended).len() <= 1, "{what}: more than one line\n{}", ended.stderr);
     let failed = ended.log.contains(&format!("fail {function} call"));
     let traces: Vec<Trace> = ended.traces().iter().map(|path| Trace::open(path)).collect();
@@ -156,11 +159,10 @@ fn a_cupti_that_somebody_else_holds_is_not_touched_at_all() {
 /// How much longer a run may take than its deadline: 0.2 s by the design, the rest for a busy machine.
 const GRACE: Duration = Duration::from_millis(700);
 
-fn stalled(run: Run<'_>, bare: &Ended, what: &str) -> Ended {
-    let ended = run.env("GPUPROF_EXIT_DEADLINE_MS", "300").inject().run();
+fn stalled<'s>(run: impl Fn() -> Run<'s>, bare: &Ended, what: &str) -> Ended {
+    let bound = |_: &Ended| Duration::from_millis(300) + GRACE;
+    let ended = in_time(bare, bound, what, || run().env("GPUPROF_EXIT_DEADLINE_MS", "300").inject());
     same_end(bare, &ended, what);
-    let late = ended.duration.saturating_sub(bare.duration);
-    assert!(late < Duration::from_millis(300) + GRACE, "{what}: {late:?} later");
     ended
 }
 
@@ -174,7 +176,7 @@ fn a_flush_that_never_comes_back_costs_the_deadline_and_no_more() {
             let bare = run().run();
             let what = format!("{how}, CUPTI {version}, call {calls}");
             let rules = format!("cuptiActivityFlushAll:forever@{calls}");
-            let ended = stalled(run().stall(&rules).env("GPUPROF_FLUSH_MS", "50"), &bare, &what);
+            let ended = stalled(|| run().stall(&rules).env("GPUPROF_FLUSH_MS", "50"), &bare, &what);
             let [line] = &said(&ended)[..] else { panic!("{what}: {}", ended.stderr) };
             assert!(line.contains("in time"), "{what}: {line}");
             let traces = laws(&ended);
@@ -203,7 +205,7 @@ fn other_calls_of_our_threads_that_never_come_back_cost_no_more_either() {
         let bare = run().run();
         let what = format!("{function} at call {calls}");
         let rules = format!("{function}:forever@{calls}");
-        let ended = stalled(run().stall(&rules).env("GPUPROF_FLUSH_MS", "50"), &bare, &what);
+        let ended = stalled(|| run().stall(&rules).env("GPUPROF_FLUSH_MS", "50"), &bare, &what);
         let traces = laws(&ended);
         assert_eq!(traces.len(), 1, "{what}");
         assert!(said(&ended).len() <= 1, "{what}: {}", ended.stderr);
@@ -216,8 +218,8 @@ fn where_cupti_has_handed_over_all_there_is_its_hanging_is_no_loss() {
     let run = || sim.player("flight").args(["launch=20", "sleep=400"]);
     let bare = run().run();
     // Long after everything was flushed.
-    let run = run().stall("cuptiActivityGetNumDroppedRecords:forever@6+").env("GPUPROF_FLUSH_MS", "50");
-    let ended = stalled(run, &bare, "nothing outstanding");
+    let rules = "cuptiActivityGetNumDroppedRecords:forever@6+";
+    let ended = stalled(|| run().stall(rules).env("GPUPROF_FLUSH_MS", "50"), &bare, "nothing outstanding");
     assert!(ended.log.contains("stall"), "{}", ended.log);
     let trace = one(&ended);
     assert_eq!((trace.kernels().len(), trace.losses(), said(&ended).len()), (20, vec![], 0), "{}", ended.stderr);
@@ -255,11 +257,14 @@ fn kinds_that_never_go_off_keep_no_call_of_the_program_waiting() {
     let bare = run().run();
     // The flush thread switches the kinds of the GPU off when a window has drained, and holds the gate meanwhile.
     // Kind 10 are kernels.
-    let run = run().stall("cuptiActivityDisable#10:forever").env("GPUPROF_EXIT_DEADLINE_MS", "300");
-    let ended = run.inject().run();
-    same_end(&bare, &ended, "a disable that never comes back");
-    let late = ended.duration.saturating_sub(bare.duration);
-    assert!(late < Duration::from_millis(2_000 + 300) + GRACE, "{late:?} later");
+    let what = "a disable that never comes back";
+    let ended = in_time(
+        &bare,
+        |_| Duration::from_millis(2_000 + 300) + GRACE,
+        what,
+        || run().stall("cuptiActivityDisable#10:forever").env("GPUPROF_EXIT_DEADLINE_MS", "300").inject(),
+    );
+    same_end(&bare, &ended, what);
     let [line] = &said(&ended)[..] else { panic!("{}", ended.stderr) };
     assert!(line.contains("hangs while it is switched"), "{line}");
     let traces = laws(&ended);

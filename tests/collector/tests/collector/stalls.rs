@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use crate::common::sim::{Ended, Run, Sim};
-use crate::common::{in_parallel, laws, said, same_end};
+use crate::common::{in_parallel, in_time, laws, said, same_end};
 
 /// How much longer a run may take than its bound, on a busy machine: as in `faults`.
 const GRACE: Duration = Duration::from_millis(700);
@@ -17,29 +17,29 @@ const DEADLINE_MS: u64 = 300;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The program's end and output are its own, its length within `allowed` beyond the bare run, and every trace opens.
-fn judge(bare: &Ended, run: Run<'_>, rules: &str, allowed: impl Fn(u32) -> Duration, what: &str) {
+fn judge<'s>(bare: &Ended, run: impl Fn() -> Run<'s>, rules: &str, allowed: impl Fn(u32) -> Duration, what: &str) {
     let (stalls, ended) = judged(bare, run, rules, allowed, what);
     assert!(stalls > 0, "{what}: nothing stalled, so nothing was tried\n{}", ended.log);
 }
 
 /// As [`judge`], of a run that may have met no stall: how many it met, and its end.
-fn judged(
+fn judged<'s>(
     bare: &Ended,
-    run: Run<'_>,
+    run: impl Fn() -> Run<'s>,
     rules: &str,
     allowed: impl Fn(u32) -> Duration,
     what: &str,
 ) -> (usize, Ended) {
-    let run = run.stall(rules).env("GPUPROF_FLUSH_MS", "20").inject();
-    let ended = run.env("GPUPROF_EXIT_DEADLINE_MS", DEADLINE_MS.to_string()).run();
-    let stalls = ended.log.lines().filter(|line| line.contains(" stall ")).count();
+    let stalls = |ended: &Ended| ended.log.lines().filter(|line| line.contains(" stall ")).count();
+    let bound = |ended: &Ended| allowed(stalls(ended) as u32) + Duration::from_millis(DEADLINE_MS) + GRACE;
+    let ended = in_time(bare, bound, what, || {
+        let run = run().stall(rules).env("GPUPROF_FLUSH_MS", "20").inject();
+        run.env("GPUPROF_EXIT_DEADLINE_MS", DEADLINE_MS.to_string())
+    });
     same_end(bare, &ended, what);
-    let late = ended.duration.saturating_sub(bare.duration);
-    let bound = allowed(stalls as u32) + Duration::from_millis(DEADLINE_MS) + GRACE;
-    assert!(late < bound, "{what}: {late:?} later, {bound:?} allowed");
     assert!(said(&ended).len() <= 2, "{what}: {}", ended.stderr);
     assert_eq!(laws(&ended).len(), 1, "{what}: {}", ended.stderr);
-    (stalls, ended)
+    (stalls(&ended), ended)
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn whatever_cupti_takes_its_time_in_costs_that_time() {
         let bare = run().run();
         let rules = format!("{function}:{ms}@{calls}");
         let allowed = |stalls| Duration::from_millis(ms) * stalls;
-        judge(&bare, run(), &rules, allowed, &rules);
+        judge(&bare, run, &rules, allowed, &rules);
     });
 }
 
@@ -85,7 +85,7 @@ fn what_never_comes_back_on_our_threads_is_left_behind() {
         let window = ["launch=50", "sleep=250", "launch=50", "sleep=250", "launch=50"];
         let run = || sim.player("flight").args(window).env("GPUPROF_CAPTURE", "delay:0.1,duration:0.2");
         let bare = run().run();
-        judge(&bare, run(), rules, |_| Duration::ZERO, rules);
+        judge(&bare, run, rules, |_| Duration::ZERO, rules);
     });
 }
 
@@ -98,7 +98,7 @@ fn calls_of_the_program_that_meet_a_hanging_cupti_wait_for_it_once() {
         let has_stalled = ["10", "40", "160"].into_iter().any(|windows| {
             let run = || sim.player("gate").args(["silent", windows]).env("GPUPROF_CAPTURE", "profiler-api");
             let bare = run().run();
-            judged(&bare, run(), rules, |_| PATIENCE, rules).0 > 0
+            judged(&bare, run, rules, |_| PATIENCE, rules).0 > 0
         });
         assert!(has_stalled, "{rules}: nothing stalled, so nothing was tried");
     }
