@@ -60,8 +60,9 @@ struct State {
     idle_stops: i64,
     /// NVTX ranges that match and are open now.
     depth: u32,
-    /// Ranges that match and lay in no other of them, so far; the last of them is recorded if it is one of those that are.
+    /// How many ranges that match have begun so far while no other of them was open.
     steps: u64,
+    /// Whether the last of those is recorded: a cycle passes over some.
     is_chosen: bool,
     /// The timer has opened its window, and closed it: once each, whoever else switches the gate.
     timer_began: bool,
