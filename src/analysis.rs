@@ -14,6 +14,7 @@ pub(crate) mod launches;
 pub(crate) mod listing;
 pub(crate) mod many_keys;
 pub(crate) mod markers;
+pub(crate) mod merged;
 pub(crate) mod nvtx_sections;
 pub(crate) mod openacc;
 pub(crate) mod own_cost;

@@ -3,17 +3,15 @@
 use super::activity::{GpuActivity, What};
 use super::labels::Labels;
 use super::listing;
+use super::merged::Merged;
 use super::stats::{Stats, Wanted};
 use super::summary::{Summary, SummaryRow};
 use super::totals::{Group, RanOn, Split, Totals, kernel_totals, totals};
 use crate::cupti::operation;
 use crate::error::{Error, Result};
 use crate::trace::select::Filter;
-use hashbrown::hash_table::Entry;
-use hashbrown::{HashMap, HashTable};
-use rayon::prelude::*;
+use hashbrown::HashMap;
 use std::borrow::Cow;
-use std::hash::BuildHasher;
 use trace_format::tables;
 use trace_format::tables::column::{api, kernel, memcpy, openmp};
 
@@ -64,68 +62,27 @@ impl std::str::FromStr for Grouping {
     }
 }
 
-/// Groups whose printed names are equal become one row.
+/// Groups whose printed names are equal become one row of their place.
+#[derive(Default)]
 struct ByText<'l> {
-    rows: Vec<Row<'l>>,
-    /// Where the row of a place and name is.
-    index: HashTable<(u64, usize)>,
-    hasher: foldhash::fast::RandomState,
+    rows: Merged<(RanOn, Cow<'l, str>)>,
     invalid: u64,
 }
 
-struct Row<'l> {
-    place: RanOn,
-    name: Cow<'l, str>,
-    stats: Stats,
-}
-
-/// From so many groups on, all threads make their names: most of a listing's time is spent demangling them.
-const MANY: usize = 1 << 10;
-
 impl<'l> ByText<'l> {
-    fn new() -> Self {
-        ByText { rows: Vec::new(), index: HashTable::new(), hasher: Default::default(), invalid: 0 }
-    }
-
-    fn add(&mut self, totals: Totals, place: impl Fn(RanOn) -> RanOn, text: impl Fn(u32) -> Cow<'l, str> + Sync) {
+    fn add(
+        &mut self,
+        totals: Totals,
+        place: impl Fn(RanOn) -> RanOn + Sync,
+        text: impl Fn(u32) -> Cow<'l, str> + Sync,
+    ) {
         self.invalid += totals.invalid;
-        let hasher = &self.hasher;
-        let named = |group: &Group| {
-            let name = text(group.key);
-            (hasher.hash_one(&*name), name)
-        };
-        let names: Vec<(u64, Cow<'l, str>)> = match totals.groups.len() {
-            ..MANY => totals.groups.iter().map(named).collect(),
-            _ => totals.groups.par_iter().map(named).collect(),
-        };
-        self.rows.reserve(names.len());
-        self.index.reserve(names.len(), |&(hash, _)| hash);
-        for (group, (hash, name)) in totals.groups.into_iter().zip(names) {
-            self.merge(hash, place(group.place), name, group.stats);
-        }
-    }
-
-    /// `hash` is that of the name.
-    fn merge(&mut self, hash: u64, place: RanOn, name: Cow<'l, str>, stats: Stats) {
-        let RanOn { process, device, context, stream } = place;
-        let of_place = [process, device, context, stream].into_iter().fold(0_u64, |all, part| {
-            all.rotate_left(17).wrapping_add(u64::from(part)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-        });
-        let hash = hash ^ of_place;
-        let rows = &mut self.rows;
-        let same = |&(known, at): &(u64, usize)| known == hash && rows[at].place == place && rows[at].name == name;
-        match self.index.entry(hash, same, |&(hash, _)| hash) {
-            Entry::Occupied(known) => rows[known.get().1].stats.merge(stats),
-            Entry::Vacant(vacant) => {
-                vacant.insert((hash, rows.len()));
-                rows.push(Row { place, name, stats });
-            }
-        }
+        self.rows.add(totals.groups, |group| (place(group.place), text(group.key)));
     }
 
     fn into_parts(self) -> Vec<(RanOn, Summary)> {
         let mut parts: HashMap<RanOn, Summary> = HashMap::new();
-        for Row { place, name, stats, .. } in self.rows {
+        for ((place, name), stats) in self.rows.into_rows() {
             parts.entry(place).or_default().rows.push(SummaryRow::new(name, stats));
         }
         let mut parts: Vec<_> = parts.into_iter().collect();
@@ -154,7 +111,7 @@ pub fn gpu_by_place(
         let (process, device) = frames.device_identity(place.process, place.device);
         if by_device { RanOn { process, device, ..place } } else { place }
     };
-    let mut all = ByText::new();
+    let mut all = ByText::default();
     let kernels = if grouping.name == ByName::Grid {
         totals(frames, &tables::KERNEL, Some(kernel::SHAPE_ID), split, wanted, filter)?
     } else {
@@ -232,7 +189,7 @@ pub fn api_by_process(
     filter: &Filter,
 ) -> Result<(Vec<(RanOn, Summary)>, u64)> {
     let split = Split { process: by_process, ..Split::default() };
-    let mut all = ByText::new();
+    let mut all = ByText::default();
     let mut calls = totals(labels.frames(), &tables::API, Some(api::NAME_ID), split, wanted, filter)?;
     if !labels.as_nvprof() {
         all.add(calls, |place| place, |name| Cow::Borrowed(labels.api(name)));
@@ -256,7 +213,7 @@ pub fn api_by_process(
 /// # Errors
 /// A part of a file that cannot be read.
 pub fn openmp_summary(labels: &Labels, filter: &Filter) -> Result<Summary> {
-    let mut all = ByText::new();
+    let mut all = ByText::default();
     let regions =
         totals(labels.frames(), &tables::OPENMP, Some(openmp::KIND), Split::default(), Wanted::default(), filter)?;
     all.add(regions, |place| place, |kind| Cow::Borrowed(operation::openmp_name(kind)));

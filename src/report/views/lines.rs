@@ -2,14 +2,13 @@
 
 use super::named::{Named, five, percent};
 use crate::analysis::falling::sort_falling;
+use crate::analysis::merged::Merged;
 use crate::analysis::stats::{Stats, Wanted};
 use crate::analysis::totals::Group;
 use crate::render::table::{Cell, Table};
-use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
 use rayon::prelude::*;
 use std::cmp::Ordering;
-use std::hash::{BuildHasher, Hash};
+use std::hash::Hash;
 
 /// Every summary prints medians.
 pub(super) const QUANTILES: Wanted = Wanted { quantiles: true };
@@ -38,64 +37,34 @@ impl RowName for Vec<String> {
 
 /// Groups by their names; what reads the same is one row.
 pub(super) struct Lines<N = Vec<String>> {
-    rows: Vec<(N, Stats)>,
-    /// Hash and place of each row. Rows are large, and stay where they are while this grows.
-    index: HashTable<(u64, usize)>,
-    hasher: foldhash::fast::RandomState,
+    rows: Merged<N>,
 }
 
 impl<N> Default for Lines<N> {
     fn default() -> Self {
-        Lines { rows: Vec::new(), index: HashTable::new(), hasher: Default::default() }
+        Lines { rows: Merged::default() }
     }
 }
 
 impl<N: RowName> Lines<N> {
     /// Adds a group to the row with these names.
     pub(super) fn merge(&mut self, names: N, stats: Stats) {
-        self.row(self.hasher.hash_one(&names), names).merge(stats);
+        self.rows.row(names).merge(stats);
     }
 
     /// Adds one duration to the row with these names.
     pub(super) fn add(&mut self, names: N, ns: i64) {
-        self.row(self.hasher.hash_one(&names), names).add(ns, QUANTILES);
+        self.rows.row(names).add(ns, QUANTILES);
     }
 
     /// Adds each group to the row that `named` calls it.
     pub(super) fn merge_all(&mut self, groups: Vec<Group>, named: impl Fn(&Group) -> N + Sync) {
-        let hasher = &self.hasher;
-        let hashed = |group: &Group| {
-            let names = named(group);
-            (hasher.hash_one(&names), names)
-        };
-        let names: Vec<(u64, N)> = match groups.len() {
-            ..MANY => groups.iter().map(hashed).collect(),
-            _ => groups.par_iter().map(hashed).collect(),
-        };
-        self.rows.reserve(names.len());
-        self.index.reserve(names.len(), |&(hash, _)| hash);
-        for ((hash, names), group) in names.into_iter().zip(groups) {
-            self.row(hash, names).merge(group.stats);
-        }
-    }
-
-    fn row(&mut self, hash: u64, names: N) -> &mut Stats {
-        let rows = &mut self.rows;
-        let same = |&(known, at): &(u64, usize)| known == hash && rows[at].0 == names;
-        let at = match self.index.entry(hash, same, |&(hash, _)| hash) {
-            Entry::Occupied(known) => known.get().1,
-            Entry::Vacant(vacant) => {
-                vacant.insert((hash, rows.len()));
-                rows.push((names, Stats::default()));
-                rows.len() - 1
-            }
-        };
-        &mut rows[at].1
+        self.rows.add(groups, named);
     }
 
     /// The rows, the largest total first, then by name.
     pub(super) fn sorted(self) -> Vec<(N, Stats)> {
-        let mut rows = self.rows;
+        let mut rows = self.rows.into_rows();
         sort_falling(&mut rows, |(_, stats)| stats.total_ns, |(a, _), (b, _)| a.order(b));
         rows
     }
