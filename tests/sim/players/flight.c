@@ -24,7 +24,10 @@ static void push(const char *name) { if (push_a) ((int (*)(const char *))push_a)
 static void pop(void) { if (pop_) ((int (*)(void))pop_)(); }
 static long kernels;
 static void launch(int n) { for (int i = 0; i < n; i++) OK(launch_null(0)); OK(cudaDeviceSynchronize()); kernels += n; }
-static void range(const char *name, double ms) { uint64_t begin = now_ns(); push(name); launch(10); while (now_ns() - begin < ms * 1e6) { struct timespec t = {0, 100000}; nanosleep(&t, 0); } pop(); }
+/* At least MS long as whoever stamps ranges sees it: by the same clock, and from after the push, for a thread may be put
+ * aside at any moment. */
+static int64_t real_ns(void) { struct timespec t; clock_gettime(CLOCK_REALTIME, &t); return t.tv_sec * 1000000000ll + t.tv_nsec; }
+static void range(const char *name, double ms) { push(name); int64_t begin = real_ns(); launch(10); while (real_ns() - begin < ms * 1e6) { struct timespec t = {0, 100000}; nanosleep(&t, 0); } pop(); }
 int main(int c, char **v) {
   nvtx(); OK(cudaFree(0));
   for (int i = 1; i < c; i++) {
