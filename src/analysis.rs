@@ -23,6 +23,7 @@ pub(crate) mod range_profile;
 pub(crate) mod ranges;
 pub(crate) mod stacks;
 pub mod stats;
+pub mod stream_waits;
 pub mod summary;
 pub(crate) mod system;
 pub mod totals;

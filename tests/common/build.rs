@@ -6,6 +6,7 @@ mod native;
 mod nsys;
 mod nvprof;
 mod sampled;
+mod waiting;
 
 pub use database::*;
 pub use kineto::*;
@@ -13,6 +14,7 @@ pub use native::*;
 pub use nsys::*;
 pub use nvprof::*;
 pub use sampled::*;
+pub use waiting::*;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;

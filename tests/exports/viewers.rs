@@ -1,4 +1,5 @@
-//! What viewers and analyses of Chrome traces rely on: one base for all ranks, places of GPUs, measured bandwidths.
+//! What viewers and analyses of our exports rely on: one base for all ranks, places of GPUs, measured bandwidths, what
+//! work waited for.
 
 use crate::common::build::*;
 use crate::common::{TempFolder, gpuprof};
@@ -99,4 +100,50 @@ fn bandwidths_are_bytes_by_nanoseconds_to_the_last_digit() {
         // The reader of this test is not exact in the last digit.
         assert!((bandwidth / (bytes / duration) - 1.0).abs() < 1e-14, "{copy}");
     }
+}
+
+/// The numbers of a message of protocol buffers, by field; messages and texts as they are.
+fn fields(mut bytes: &[u8]) -> Vec<(u64, u64, &[u8])> {
+    fn number(bytes: &mut &[u8]) -> u64 {
+        let length = 1 + bytes.iter().position(|byte| byte & 0x80 == 0).expect("the end of a number");
+        let (number, rest) = bytes.split_at(length);
+        *bytes = rest;
+        number.iter().rev().fold(0, |value, byte| value << 7 | u64::from(byte & 0x7f))
+    }
+    let mut found = Vec::new();
+    while !bytes.is_empty() {
+        let tag = number(&mut bytes);
+        let (value, length) = match tag & 7 {
+            0 => (number(&mut bytes), 0),
+            1 => (0, 8),
+            2 => (0, number(&mut bytes) as usize),
+            wire => panic!("wire type {wire}"),
+        };
+        let (content, rest) = bytes.split_at(length);
+        bytes = rest;
+        found.push((tag >> 3, value, content));
+    }
+    found
+}
+
+#[test]
+fn stages_of_perfetto_say_what_they_waited_for() {
+    let folder = TempFolder::new("viewers-waits");
+    let trace = folder.argument("trace.gpuprof", &waiting_streams());
+    let out = folder.path().join("out.pftrace");
+    gpuprof(&["export", "-q", "--option", "gpu-stages=yes", &trace, "-o", out.to_str().expect("a path")]);
+    let bytes = std::fs::read(&out).expect("the export");
+    let mut waits = Vec::new();
+    let mut ids = Vec::new();
+    for (_, _, packet) in fields(&bytes) {
+        // `gpu_render_stage_event`, and in it `event_id` and `event_wait_ids`.
+        for (_, _, stage) in fields(packet).into_iter().filter(|(field, ..)| *field == 53) {
+            let stage = fields(stage);
+            let id = stage.iter().find(|(field, ..)| *field == 1).expect("an id").1;
+            ids.push(id);
+            waits.extend(stage.iter().filter(|(field, ..)| *field == 18).map(|(_, awaited, _)| (id, *awaited)));
+        }
+    }
+    assert_eq!(ids, [5, 10, 12, 14, 19, 22, 25]);
+    assert_eq!(waits, WAITS);
 }

@@ -100,8 +100,9 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("a path")
 }
 
-/// Exports a trace in both formats, with everything that can be asked for, and has them checked.
-fn check_both(python: Option<&Path>, trace: &Path, folder: &TempFolder) {
+/// Exports a trace in both formats, with everything that can be asked for, and has them checked. Returns what was found in
+/// Perfetto's, where that could be read.
+fn check_both(python: Option<&Path>, trace: &Path, folder: &TempFolder) -> Option<Value> {
     let rows = gpuprof(&["export", "-q", "-F", "jsonl", text(trace), "-o", "-"]).stdout;
     let slices = slices(&rows);
     let expected = |drawn: bool| {
@@ -115,7 +116,7 @@ fn check_both(python: Option<&Path>, trace: &Path, folder: &TempFolder) {
     gpuprof(&[&["export", "-q", "-F", "chrome", text(trace), "-o", text(&json_file)], &options[..]].concat());
     let arguments = [text(&json_file), &Value::Object(expected(false)).to_string()];
     check(Path::new("python3"), "chrome.py", &arguments);
-    let Some(python) = python else { return };
+    let python = python?;
     let packets = folder.path().join("export.perfetto-trace");
     let options = ["--option", "gpu-stages=yes"];
     gpuprof(&[&["export", "-q", text(trace), "-o", text(&packets)], &options[..]].concat());
@@ -123,6 +124,7 @@ fn check_both(python: Option<&Path>, trace: &Path, folder: &TempFolder) {
     let found: Value = serde_json::from_str(&found).expect("what was found");
     let work: u64 = ["kernel", "gpu_memcpy", "gpu_memset"].iter().filter_map(|c| slices.get(c)).map(|s| s.0).sum();
     assert_eq!(found["stages"], work, "{}", trace.display());
+    Some(found)
 }
 
 fn has_python(test: &str) -> bool {
@@ -149,6 +151,10 @@ fn timelines_hold_every_slice_nested_with_both_ends_of_every_arrow() {
     }
     let trace = folder.file("story.gpuprof", &native(&story));
     check_both(python, &trace, &folder);
+    let waiting = folder.file("waiting.gpuprof", &waiting_streams());
+    if let Some(found) = check_both(python, &waiting, &folder) {
+        assert_eq!(found["waits"], json!(WAITS));
+    }
     if let Some(python) = python {
         let (samples, seen) = seen();
         let launcher = folder.argument("launcher.gpuprof", &launcher(&samples));

@@ -49,7 +49,8 @@ def main():
     work = collections.defaultdict(list)
     # Functions of CPU samples come behind everything else, thread by thread; all else is in one order.
     last_ns = collections.Counter()
-    stages = 0
+    stages, waits = set(), []
+    stage_count = 0
     moments = 0
     if not trace.packet[0].first_packet_on_sequence or trace.packet[0].sequence_flags != 3:
         fail("the first packet does not begin a sequence")
@@ -79,7 +80,10 @@ def main():
                 fail(f"track {track.uuid} is there twice, or before its parent")
             tracks[track.uuid] = track
         if packet.HasField("gpu_render_stage_event"):
-            stages += 1
+            stage = packet.gpu_render_stage_event
+            stages.add(stage.event_id)
+            stage_count += 1
+            waits += [[stage.event_id, awaited] for awaited in stage.event_wait_ids]
         if not packet.HasField("track_event"):
             continue
         event, now = packet.track_event, packet.timestamp
@@ -121,6 +125,8 @@ def main():
             fail(f"{category}: {found[category]} slices of {total[category]} ns, not {count} of {duration}")
     if any(count != 2 for count in flows.values()):
         fail("an arrow has not two ends")
+    if any(awaited not in stages or awaited == waiting for waiting, awaited in waits):
+        fail("a stage waits for one that is not there")
     for uuid, points in counters.items():
         name = tracks[uuid].name
         if not tracks[uuid].HasField("counter"):
@@ -137,7 +143,7 @@ def main():
                 fail(f"busy for {busy} ns, and work for {union} ns")
     print(json.dumps({
         "packets": len(trace.packet), "tracks": len(tracks), "slices": found, "moments": moments,
-        "still_open": still_open, "arrows": len(flows), "counters": len(counters), "stages": stages,
+        "still_open": still_open, "arrows": len(flows), "counters": len(counters), "stages": stage_count, "waits": sorted(waits),
     }))
 
 

@@ -6,6 +6,7 @@ use super::schema::{argument, event, packet};
 use super::stage;
 use super::wire;
 use super::writer::packet;
+use crate::analysis::stream_waits::StreamWaits;
 use crate::export::Context;
 use crate::lines::links;
 use crate::lines::place::{Placed, Slot};
@@ -35,6 +36,8 @@ pub struct Events<'e> {
     pub shapes: &'e [OnceLock<Box<[u8]>>],
     /// Whether work is written as stages of a GPU too.
     pub stages: bool,
+    /// What such work waited for.
+    pub waits: &'e StreamWaits,
     /// Whether arrows are written.
     pub flows: bool,
 }

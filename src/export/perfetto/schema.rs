@@ -97,6 +97,8 @@ pub mod stage {
     pub const QUEUE: u32 = 13;
     /// `stage_iid`.
     pub const STAGE: u32 = 14;
+    /// `event_wait_ids`: those of `event_id` that this waited for.
+    pub const WAITED_FOR: u32 = 18;
     /// `kernel_iid`.
     pub const KERNEL: u32 = 19;
     /// `name_iid`. Version 52 does not read it, and takes the name of the stage.

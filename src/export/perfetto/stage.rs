@@ -6,6 +6,7 @@ use super::schema::{interned, packet, stage};
 use super::wire;
 use super::writer::packet;
 use crate::analysis::labels::Labels;
+use crate::lines::links;
 use crate::lines::place::Slot;
 use crate::lines::words::described;
 use crate::trace::ordered::Piece;
@@ -92,15 +93,21 @@ pub fn write(
         return;
     }
     let i = slot.row as usize;
+    let process = piece.process;
+    let correlation = columns.correlation.get(i).unwrap_or(0);
+    let id = |correlation| links::arrow(process, correlation);
     packet(out, events.prefix, Some(time), |out| {
         wire::message(out, packet::GPU_RENDER_STAGE_EVENT, |out| {
-            wire::unsigned(out, stage::ID, columns.correlation.get(i).unwrap_or(0));
+            wire::unsigned(out, stage::ID, id(correlation));
             wire::signed(out, stage::DURATION, slot.end_ns.saturating_sub(slot.start_ns));
             wire::unsigned(out, stage::GPU, columns.device.get(i).unwrap_or(0).into());
             wire::unsigned(out, stage::CONTEXT, queue_iid(slot.track));
             wire::unsigned(out, stage::QUEUE, queue_iid(slot.track));
             wire::unsigned(out, stage::STAGE, FIRST_STAGE + name);
             wire::unsigned(out, stage::NAME, name);
+            for &awaited in events.waits.awaited(process, correlation) {
+                wire::unsigned(out, stage::WAITED_FOR, id(awaited));
+            }
             if piece.table() == &tables::KERNEL {
                 let shape = columns.shape_id.get(i).unwrap_or(0);
                 wire::unsigned(out, stage::KERNEL, kernel_iid(shape));

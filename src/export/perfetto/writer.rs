@@ -8,6 +8,7 @@ use super::stage::queue_iid;
 use super::tracks::Tracks;
 use super::wire;
 use crate::analysis::cpu_slices::{self, SampledThread, earlier};
+use crate::analysis::stream_waits::StreamWaits;
 use crate::error::Result;
 use crate::export::Context;
 use crate::export::write_thread::WriteThread;
@@ -55,6 +56,8 @@ pub struct Writer<'a, 'n> {
     /// Once the first packet is written.
     shift_ns: Option<i64>,
     extras: Extras,
+    /// What work waited for, where it is written as stages of GPUs.
+    waits: StreamWaits,
 }
 
 /// What is written beside slices.
@@ -97,6 +100,10 @@ impl<'a, 'n> Writer<'a, 'n> {
             first_sample_ns: cpu_slices::first_ns(context.frames, context.filter)?,
             shift_ns: None,
             extras,
+            waits: match extras.stages {
+                true => StreamWaits::find(context.frames, context.filter)?,
+                false => StreamWaits::default(),
+            },
         })
     }
 
@@ -190,6 +197,7 @@ impl<'a, 'n> Writer<'a, 'n> {
             counters: &self.tracks.counter_uuids,
             shapes: &self.shapes,
             stages: self.extras.stages,
+            waits: &self.waits,
             flows: self.extras.flows,
         };
         let part = |items: &[Item]| {
