@@ -6,6 +6,7 @@ pub(crate) mod contexts;
 pub(crate) mod cpu_slices;
 pub(crate) mod cpu_stacks;
 pub mod dependency;
+pub mod estimate;
 pub(crate) mod falling;
 pub(crate) mod function_calls;
 pub mod grouping;

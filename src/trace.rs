@@ -18,6 +18,7 @@ pub(crate) mod ordered;
 mod overruns;
 pub(crate) mod parquet;
 pub(crate) mod ring;
+pub mod sampling;
 pub mod select;
 pub(crate) mod shapes;
 pub mod sink;

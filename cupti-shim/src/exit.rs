@@ -147,7 +147,8 @@ fn flush_and_write(session: &'static Session, is_last: bool) {
         all_excluded(session, summary.as_ref()?, left_ns)
     });
     let described = cause.as_ref().map(|(cause, detail)| (cause, detail.as_str()));
-    session.shared.send(Message::Process(session.describe(described)));
+    let steps = summary.as_ref().map(|summary| summary.steps);
+    session.shared.send(Message::Process(session.describe(described, steps)));
     let left_ns = (deadline_ns - sys::monotonic_ns()).max(0) + CLOSE_NS;
     if !writer::close(session, "exit", left_ns) && session.shared.phase() != Phase::Ended {
         log::line(1, format_args!("the trace could not be closed in time; what was written is kept"));

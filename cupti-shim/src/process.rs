@@ -4,7 +4,8 @@ use std::ffi::CStr;
 
 use serde_json::{Map, Value, json};
 use shim_config::rank::{LAUNCHERS, place};
-use shim_config::{Cause, VARIABLES};
+use shim_config::{Capture, Cause, VARIABLES};
+use trace_format::tables::{CONFIGURATION, STEPS};
 
 use crate::load::Loaded;
 use crate::session::Session;
@@ -47,8 +48,14 @@ pub fn host() -> Vec<u8> {
     CStr::from_bytes_until_nul(&name).map(|n| n.to_bytes().to_vec()).unwrap_or_default()
 }
 
-/// The process as JSON. `cause`: why the trace is empty, with details.
-pub fn describe(loaded: &Loaded, session: Option<&Session>, cause: Option<(&Cause, &str)>) -> Value {
+/// The process as JSON. `cause`: why the trace is empty, with details. `steps`: how many steps the program made, recorded or
+/// not; known at its end.
+pub fn describe(
+    loaded: &Loaded,
+    session: Option<&Session>,
+    cause: Option<(&Cause, &str)>,
+    steps: Option<u64>,
+) -> Value {
     let mut map = Map::new();
     let mut put = |key: &str, value: Value| {
         if !value.is_null() {
@@ -75,7 +82,11 @@ pub fn describe(loaded: &Loaded, session: Option<&Session>, cause: Option<(&Caus
     let settings = &loaded.settings;
     let configuration: Map<String, Value> =
         VARIABLES.iter().map(|v| (v.name.to_owned(), Value::String(v.value_in(settings)))).collect();
-    put("configuration", Value::Object(configuration));
+    put(CONFIGURATION, Value::Object(configuration));
+    if let Capture::Nvtx { cycle: Some(_), .. } = settings.capture {
+        // Sums over the recorded steps become estimates of sums over all of them.
+        put(STEPS, json!(steps));
+    }
     if let Some(session) = session {
         put("cupti_path", json!(session.cupti.path.display().to_string()));
         put("per_thread_buffers", json!(session.per_thread_buffers));

@@ -463,8 +463,8 @@ impl Session {
     }
 
     /// What the process table says, see [`process::describe`].
-    pub fn describe(&self, cause: Option<(&Cause, &str)>) -> serde_json::Value {
-        process::describe(self.loaded, Some(self), cause)
+    pub fn describe(&self, cause: Option<(&Cause, &str)>, steps: Option<u64>) -> serde_json::Value {
+        process::describe(self.loaded, Some(self), cause, steps)
     }
 
     /// Where the trace is, once it was begun.

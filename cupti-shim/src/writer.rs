@@ -120,7 +120,7 @@ pub fn write_empty(loaded: &Loaded, cause: &Cause, detail: &str) -> Result<PathB
     let output = TraceFile::create(&path).map_err(StartError::Create)?;
     let error = |e| StartError::Write(path.clone(), e);
     let mut trace = Trace::<TraceFiles>::whole(output, &header(), WriteOptions::default()).map_err(error)?;
-    let process = process::describe(loaded, None, Some((cause, detail)));
+    let process = process::describe(loaded, None, Some((cause, detail)), None);
     trace.write_json(&trace_format::tables::PROCESS, &process).map_err(error)?;
     trace.finish(&totals::Totals::default().to_json()).map_err(error)?;
     Ok(trace.output().path())
@@ -172,7 +172,7 @@ fn run(session: &'static Session, began_ns: i64) {
         };
         recorder.fly(Flight::new(settings, ring, flight::requests(), wake));
     }
-    recorder.begin(session.describe(None), Triple::read(clock, true), began_ns);
+    recorder.begin(session.describe(None, None), Triple::read(clock, true), began_ns);
     serve(shared, |now_ns| recorder.turn(now_ns));
 }
 

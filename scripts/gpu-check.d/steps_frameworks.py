@@ -104,7 +104,7 @@ def torch_nvtx_gate(lab, check):
         check.equal("kernels", traces[0].count("kernel"), known["kernels"] // STEPS)
 
 
-@step(GROUP, "torch_some_steps", "--capture 'nvtx:step *,every:5,steps:2': exactly those steps' kernels", 80, True)
+@step(GROUP, "torch_some_steps", "--capture 'nvtx:step *,every:5,steps:2': exactly those steps' kernels, from which report estimates all", 80, True)
 @needs("torch")
 def torch_some_steps(lab, check):
     run, traces = lab.profiled(lab.script("train.py", "bare"), name="train-some", limit_s=70,
@@ -116,7 +116,14 @@ def torch_some_steps(lab, check):
         # All steps are ranges, those that warm up too.
         chosen = sum(step % 5 >= 3 for step in range(WARM + STEPS))
         check.equal("windows", traces[0].count("capture"), chosen)
-        check.equal("kernels", traces[0].count("kernel"), known["kernels"] // STEPS * chosen)
+        a_step = known["kernels"] // STEPS
+        check.equal("kernels", traces[0].count("kernel"), a_step * chosen)
+        check.equal("steps of the program", traces[0].process.get("steps"), WARM + STEPS)
+        rows = lab.view([traces[0].path], "cuda_gpu_kern_sum")
+        if rows:
+            # Each name apart is rounded to whole kernels.
+            estimate = sum(row["Instances"] for row in rows)
+            check.near("kernels of all steps, estimated", estimate, a_step * (WARM + STEPS), 0.01)
 
 
 @step(GROUP, "torch_everything", "a whole training run: all NVTX ranges, every record accounted for", 80, True)

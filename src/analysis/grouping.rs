@@ -1,6 +1,7 @@
 //! Summaries by name, and by whatever else the user groups by.
 
 use super::activity::{GpuActivity, What};
+use super::estimate;
 use super::labels::Labels;
 use super::listing;
 use super::merged::Merged;
@@ -130,7 +131,17 @@ pub fn gpu_by_place(
             continue;
         };
         let What::Graph { graph: id } = graph.what else { continue };
-        graphs.entry((place_of(&graph, split), id)).or_default().add(ns, wanted);
+        let stats = graphs.entry((place_of(&graph, split), id)).or_default();
+        match filter.sampling() {
+            None => stats.add(ns, wanted),
+            Some(sampling) => estimate::add(
+                sampling,
+                (graph.process, Some(graph.correlation), Some(graph.start_ns)),
+                ns,
+                stats,
+                wanted,
+            ),
+        }
     }
     let groups = graphs.into_iter().map(|((place, key), stats)| Group { place, key, stats }).collect();
     let named = |id: u32| if grouping.name == ByName::No { "" } else { labels.graph(id) };

@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::numbers::items;
 use crate::trace::frames::Frames;
+use crate::trace::sampling::Sampling;
 use crate::trace::select::Filter;
 use crate::trace::sink::{Need, Note};
 use trace_format::schema::TableSpec;
@@ -50,6 +51,7 @@ pub fn notes(frames: &Frames, filter: &Filter, need: &Need) -> Result<Vec<Note>>
             ),
         });
     }
+    notes.extend(some_steps(frames, filter)?);
     notes.extend(losses(frames)?);
     notes.extend(processes_without_kernels(frames)?);
     Ok(notes)
@@ -99,11 +101,21 @@ fn cause_text(cause: u32) -> &'static str {
     loss_cause::SENTENCES.word(cause).unwrap_or("for an unknown reason")
 }
 
+/// What the recording has not, said where no sums are estimated: losses, and steps that were passed over.
+///
+/// # Errors
+/// A part of a file that cannot be read.
+pub fn missing(frames: &Frames) -> Result<Vec<Note>> {
+    let mut notes = losses(frames)?;
+    notes.extend(some_steps(frames, &Filter::everything())?);
+    Ok(notes)
+}
+
 /// Recorded losses, one note per process and cause.
 ///
 /// # Errors
 /// A part of a file that cannot be read.
-pub fn losses(frames: &Frames) -> Result<Vec<Note>> {
+fn losses(frames: &Frames) -> Result<Vec<Note>> {
     let mut lost: Vec<(u32, u32, i64)> = frames.fold(
         &tables::LOSS,
         &[loss::ROWS, loss::CAUSE],
@@ -131,6 +143,28 @@ pub fn losses(frames: &Frames) -> Result<Vec<Note>> {
             Note { code: "lost-records", text }
         })
         .collect())
+}
+
+/// Says so where only some of a program's steps were recorded, and whether sums are of these or estimates for all.
+///
+/// # Errors
+/// A part of a file that cannot be read.
+fn some_steps(frames: &Frames, filter: &Filter) -> Result<Option<Note>> {
+    let Some(sampling) = Sampling::of(frames)? else { return Ok(None) };
+    let (recorded, all) = sampling.steps();
+    let what = match filter.sampling() {
+        Some(_) => {
+            "sums beside which a column +/- stands are estimates for all steps, and so near to the true sum in 95 of 100 \
+             cases, if the recorded steps are like the others; everything else is what was recorded; --raw estimates nothing"
+        }
+        None => "sums are of the recorded steps",
+    };
+    let text = format!(
+        "{recorded} of {} recorded ({:.1} %): {what}",
+        items(all, "step was", "steps were"),
+        recorded as f64 * 100.0 / all.max(1) as f64
+    );
+    Ok(Some(Note { code: "some-steps", text }))
 }
 
 fn processes_without_kernels(frames: &Frames) -> Result<Vec<Note>> {

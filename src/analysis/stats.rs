@@ -1,5 +1,7 @@
 //! Exact statistics over sets of durations: integers to the end, the same in any order.
 
+use super::estimate::Sample;
+
 /// Which of the costlier figures a caller wants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
@@ -106,6 +108,8 @@ pub struct Stats {
     pub sum_squares: u128,
     /// The durations themselves, if quantiles are wanted.
     pub durations: Durations,
+    /// Count and sum by recorded step, if those are to stand for all steps.
+    pub sample: Option<Box<Sample>>,
 }
 
 impl Default for Stats {
@@ -117,6 +121,7 @@ impl Default for Stats {
             max_ns: 0,
             sum_squares: 0,
             durations: Durations::default(),
+            sample: None,
         }
     }
 }
@@ -133,6 +138,7 @@ impl Stats {
             max_ns: max.into(),
             sum_squares: durations.iter().map(square).sum(),
             durations: Durations(Some(Box::new(Kept { short: durations, long: Vec::new() }))),
+            sample: None,
         }
     }
 
@@ -158,6 +164,10 @@ impl Stats {
         self.max_ns = self.max_ns.max(other.max_ns);
         self.sum_squares = self.sum_squares.saturating_add(other.sum_squares);
         self.durations.append(&mut other.durations);
+        match (&mut self.sample, other.sample) {
+            (Some(sample), Some(theirs)) => sample.merge(*theirs),
+            (sample, theirs) => *sample = sample.take().or(theirs),
+        }
     }
 
     /// The mean in whole nanoseconds, rounded down: what nvprof prints.

@@ -124,15 +124,18 @@ fn records(frames: &Frames, filter: &Filter) -> Result<Records> {
     Ok(records)
 }
 
-/// Nothing between two moments: no id is the smallest, and none the largest.
-const NOTHING: (u64, u64) = (u64::MAX, 0);
+/// The smallest and the largest correlation id of the work between two moments.
+type Gap = (u64, u64);
 
-/// The first and last correlation id of work between moments of a stream.
+/// Nothing between two moments.
+const NOTHING: Gap = (u64::MAX, 0);
+
+/// The gaps between moments of streams.
 struct Between {
     /// The moments of each stream, ascending, and where their gaps begin in `gaps`: one before each moment, one after
     /// the last.
     moments: HashMap<Stream, (Vec<u64>, usize)>,
-    gaps: Vec<(u64, u64)>,
+    gaps: Vec<Gap>,
 }
 
 impl Between {
@@ -155,7 +158,7 @@ impl Between {
                 &[any::CONTEXT, any::STREAM, any::CORRELATION],
                 filter,
                 || vec![NOTHING; count],
-                |gaps: &mut Vec<(u64, u64)>, batch| {
+                |gaps: &mut Vec<Gap>, batch| {
                     let [context, stream] = [any::CONTEXT, any::STREAM].map(|column| batch.get(column));
                     let correlation = batch.get(any::CORRELATION);
                     batch.for_each_row(|i| {
@@ -173,7 +176,7 @@ impl Between {
     }
 
     /// The gaps of a stream before a moment of it, and those after.
-    fn around(&self, (stream, id): Moment) -> Option<(&[(u64, u64)], &[(u64, u64)])> {
+    fn around(&self, (stream, id): Moment) -> Option<(&[Gap], &[Gap])> {
         let (ids, first_gap) = self.moments.get(&stream)?;
         let gaps = self.gaps.get(*first_gap..)?.get(..=ids.len())?;
         gaps.split_at_checked(ids.partition_point(|&moment| moment < id) + 1)
@@ -190,6 +193,6 @@ impl Between {
     }
 }
 
-fn add(gap: &mut (u64, u64), more: (u64, u64)) {
+fn add(gap: &mut Gap, more: Gap) {
     *gap = (gap.0.min(more.0), gap.1.max(more.1));
 }

@@ -1,5 +1,6 @@
 //! Summaries: activities grouped by what they are called.
 
+use super::estimate::Estimate;
 use super::falling::sort_falling;
 use super::stats::Stats;
 
@@ -14,17 +15,39 @@ pub struct SummaryRow {
     pub printed_mean_ns: Option<u64>,
     /// Whether the shortest and the longest are known, which another tool may not have printed.
     pub has_extremes: bool,
+    /// Where only some steps were recorded: count and total are estimates for all of them, and how good these are.
+    pub estimate: Option<Estimate>,
+    /// The mean of what was recorded where count and total are estimates: rounded down, and exact.
+    pub recorded_mean_ns: Option<(u128, f64)>,
 }
 
 impl SummaryRow {
-    /// The row of `name`.
-    pub fn new(name: impl Into<String>, stats: Stats) -> SummaryRow {
-        SummaryRow { name: name.into(), stats, printed_mean_ns: None, has_extremes: true }
+    /// The row of `name`. A sample of steps becomes an estimate for all of them.
+    pub fn new(name: impl Into<String>, mut stats: Stats) -> SummaryRow {
+        let estimate = stats.sample.take().map(|sample| sample.estimate());
+        let recorded_mean_ns = estimate.map(|_| (stats.floor_mean_ns(), stats.mean_ns()));
+        if let Some(estimate) = &estimate {
+            (stats.count, stats.total_ns) = (estimate.count, estimate.total_ns);
+        }
+        SummaryRow {
+            name: name.into(),
+            stats,
+            printed_mean_ns: None,
+            has_extremes: true,
+            estimate,
+            recorded_mean_ns,
+        }
     }
 
     /// The mean as it was printed, else whole nanoseconds, rounded down.
     pub fn mean_ns(&self) -> u128 {
-        self.printed_mean_ns.map_or_else(|| self.stats.floor_mean_ns(), u128::from)
+        let of_records = || self.recorded_mean_ns.map_or_else(|| self.stats.floor_mean_ns(), |(floor, _)| floor);
+        self.printed_mean_ns.map_or_else(of_records, u128::from)
+    }
+
+    /// The mean of the records.
+    pub fn exact_mean_ns(&self) -> f64 {
+        self.recorded_mean_ns.map_or_else(|| self.stats.mean_ns(), |(_, mean)| mean)
     }
 }
 

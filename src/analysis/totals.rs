@@ -1,12 +1,15 @@
 //! One pass over a table: exact statistics per key and place.
 
+use super::estimate::RowBlocks;
 use super::many_keys::Log;
 use super::stats::{Stats, Wanted};
 use crate::error::Result;
 use crate::trace::batch::{Batch, Col};
 use crate::trace::frames::Frames;
+use crate::trace::sampling::Sampling;
 use crate::trace::select::Filter;
 use hashbrown::HashMap;
+use std::sync::Arc;
 use trace_format::schema::{AnyColumn, TableSpec, TypedColumn};
 use trace_format::tables;
 use trace_format::tables::column::{any, kernel};
@@ -147,12 +150,13 @@ impl Accumulator {
         group_of: impl Fn(u32) -> u32,
         split: Split,
         wanted: Wanted,
+        sampling: Option<&Arc<Sampling>>,
     ) {
         let durations = batch.get(any::DURATION_NS);
         let keys = key_column.map(|column| batch.get(column));
         let by_process = split.process || split.device || split.stream;
         let base = RanOn { process: if by_process { batch.process } else { RanOn::ANY }, ..RanOn::ANYWHERE };
-        let whole = !split.device && !split.stream && batch.selected.is_none();
+        let whole = !split.device && !split.stream && batch.selected.is_none() && sampling.is_none();
         let slices = durations.all_valid().zip(keys.and_then(|k| k.all_valid()));
         if let Some((durations, keys)) = slices.filter(|_| whole) {
             let at = self.place(base);
@@ -167,6 +171,7 @@ impl Accumulator {
             |column: &Option<Col<'_, u32>>, i: usize| column.and_then(|column| column.get(i)).unwrap_or(RanOn::ANY);
         let device = column(split.device || split.stream, any::DEVICE);
         let (context, stream) = (column(split.stream, any::CONTEXT), column(split.stream, any::STREAM));
+        let blocks = sampling.map(|sampling| RowBlocks::of(sampling, batch));
         let mut last = None;
         batch.for_each_row(|i| {
             let Some(ns) = durations.get(i) else {
@@ -185,8 +190,12 @@ impl Accumulator {
                 _ => self.place(place),
             };
             last = Some((place, slots));
-            let key = keys.as_ref().and_then(|k| k.get(i)).unwrap_or(0);
-            self.places[slots].1.add(group_of(key), ns, wanted);
+            let key = group_of(keys.as_ref().and_then(|k| k.get(i)).unwrap_or(0));
+            let slots = &mut self.places[slots].1;
+            match &blocks {
+                None => slots.add(key, ns, wanted),
+                Some(blocks) => blocks.add(i, ns, slots.direct(key as usize), wanted),
+            }
         });
     }
 
@@ -291,12 +300,14 @@ fn fold(
         columns.push(any::CONTEXT);
         columns.push(any::STREAM);
     }
+    let sampling = filter.sampling();
+    columns.extend(RowBlocks::columns(sampling, table));
     let all = frames.fold(
         table,
         &columns,
         filter,
         || Accumulator::new(most_direct),
-        |accumulator, batch| accumulator.add_batch(batch, key_column, &group_of, split, wanted),
+        |accumulator, batch| accumulator.add_batch(batch, key_column, &group_of, split, wanted, sampling),
         Accumulator::merge,
     )?;
     let mut out = Totals { groups: Vec::new(), invalid: all.invalid };

@@ -172,7 +172,7 @@ impl Job<'_> {
         let mut notes = frames.all_notes();
         notes.extend(remarks);
         notes.extend(without_place(exporter, &frames));
-        notes.extend(partial::losses(&frames)?);
+        notes.extend(partial::missing(&frames)?);
         say(&notes);
         if !self.quiet && output != Path::new("-") {
             closing::say(&output, Some(rows), size, exporter.name);

@@ -196,9 +196,9 @@ fn describe(frames: &Frames) -> Result<Document> {
         ]);
     }
     // Losses first: reading them may find damage.
-    let losses = partial::losses(frames)?;
+    let missing = partial::missing(frames)?;
     let mut notes = frames.all_notes();
-    notes.extend(losses);
+    notes.extend(missing);
     let mut tables = vec![files, processes, devices, rows];
     tables.extend((!summaries.rows.is_empty()).then_some(summaries));
     Ok(Document { notes, tables, cut: false })

@@ -61,6 +61,10 @@ pub struct Args {
     #[arg(long)]
     follow: bool,
 
+    /// Of a trace of some of a program's steps, the sums of what was recorded, not estimates for all steps
+    #[arg(long)]
+    raw: bool,
+
     /// Do not cut long names and lines to the width of the terminal. What is piped is never cut
     #[arg(long)]
     wide: bool,
@@ -263,12 +267,22 @@ impl Plan<'_> {
             // Ranges are rare; only where there are some is it worth reading which call launched which kernel.
             frames = self.args.choosing.open(paths, &self.need(true)?)?;
         }
+        let has_steps = frames.processes.iter().any(|process| process.info.steps.is_some());
+        if has_steps && frames.natives().is_empty() && !self.args.raw {
+            // Which step a record lies in says the call that caused it.
+            let mut need = self.need(with_nvtx)?;
+            need.add(&Need::full(&[&tables::CAPTURE]));
+            frames = self.args.choosing.open(paths, &need)?;
+        }
         let lists = matches!(self.what, What::Trace { .. } | What::OpenaccTrace);
         let view_lists = self.views.iter().any(|(view, _)| view.name().ends_with("_trace"));
         self.args.choosing.align(&mut frames, lists || view_lists)?;
         let growing = frames.natives().iter().any(|n| !n.reader().is_closed());
         let labels = Labels::new(&frames, self.args.nvprof.demangling);
-        let filter = self.args.choosing.filter(self.args.choosing.selection()?, &labels)?;
+        let mut filter = self.args.choosing.filter(self.args.choosing.selection()?, &labels)?;
+        if !self.args.raw {
+            filter = filter.standing_for_all(&frames)?;
+        }
         let rows = self.need(false)?.tables.iter().map(|table| frames.rows(table)).sum();
         progress.stage("reading", rows, frames.rows_decoded());
         let mut out = self.for_people(output()?);

@@ -41,8 +41,22 @@ pub struct ManifestProcess {
     /// Whether it is no process of the program but the launcher.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub launcher: bool,
+    /// Of which steps of the program there are some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps: Option<ManifestSteps>,
     /// The trace it was read from.
     pub source: String,
+}
+
+/// Of which steps of a program an export holds some: `of_cycle` of every `every`.
+#[derive(Serialize, Deserialize, Debug)]
+pub struct ManifestSteps {
+    /// So many, one after the other.
+    pub of_cycle: u32,
+    /// After so many it began anew.
+    pub every: u32,
+    /// How many steps there were, recorded or not; null: nobody has counted those that the export stands for.
+    pub all: Option<u64>,
 }
 
 /// One file of an export.

@@ -4,9 +4,10 @@
 use super::flat::Layout;
 use super::{Context, Destination};
 use crate::error::{Error, Result};
-use crate::exchange::folder::{MANIFEST, Manifest, ManifestFile, ManifestProcess};
+use crate::exchange::folder::{MANIFEST, Manifest, ManifestFile, ManifestProcess, ManifestSteps};
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
+use crate::trace::sink::Steps;
 use std::fs;
 use std::path::{Path, PathBuf};
 use trace_format::schema::{Role, TableSpec};
@@ -93,6 +94,11 @@ pub fn write(
         unix_time: process.info.epoch_ns().is_some(),
         origin_ns: process.info.epoch_ns(),
         launcher: process.info.is_launcher,
+        steps: process.info.steps.map(|Steps { of_cycle, every, all }| ManifestSteps {
+            of_cycle,
+            every,
+            all: all.filter(|_| context.filter.is_everything()),
+        }),
         source: process.path.display().to_string(),
     });
     let manifest =

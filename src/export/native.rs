@@ -67,7 +67,9 @@ fn write_process(context: &Context, process: u32, path: &Path) -> Result<()> {
         shapes: vec![false; frames.shape_count()],
         open: BTreeMap::new(),
     };
-    out.writer.write_json(&tables::PROCESS, &process_json(frames, process, known)).map_err(|e| failed(&e))?;
+    out.writer
+        .write_json(&tables::PROCESS, &process_json(frames, process, known, context.filter.is_everything()))
+        .map_err(|e| failed(&e))?;
     if native.is_none() {
         out.foreign_clock(known)?;
     }
@@ -94,13 +96,18 @@ fn write_process(context: &Context, process: u32, path: &Path) -> Result<()> {
     out.writer.finish(&json!({"converted_from": known.path.display().to_string()})).map_err(|e| failed(&e))
 }
 
-/// What is known of the process: all of it from a native trace, what the importer told from others.
-fn process_json(frames: &Frames, process: u32, known: &Process) -> Value {
+/// What is known of the process: all of it from a native trace, what the importer told from others. `is_whole`: all its rows
+/// are written.
+fn process_json(frames: &Frames, process: u32, known: &Process, is_whole: bool) -> Value {
     let native = frames.natives().iter().find(|native| native.process == process);
     let mut json = native
         .and_then(|native| native.reader().process())
         .and_then(|value| value.as_object().cloned())
         .unwrap_or_default();
+    if !is_whole {
+        // Of the steps that a part of a trace stands for, nobody has counted all.
+        json.remove(tables::STEPS);
+    }
     let mut put = |key: &str, value: Value| {
         if !value.is_null() && !json.contains_key(key) {
             json.insert(key.to_owned(), value);

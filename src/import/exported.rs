@@ -9,8 +9,8 @@ mod shape;
 
 use super::{Head, Importer};
 use crate::error::{Error, Result};
-use crate::exchange::folder::{MANIFEST, Manifest, ManifestProcess};
-use crate::trace::sink::{Need, ProcessInfo, ProcessIx, Sink};
+use crate::exchange::folder::{MANIFEST, Manifest, ManifestProcess, ManifestSteps};
+use crate::trace::sink::{Need, ProcessInfo, ProcessIx, Sink, Steps};
 use std::collections::BTreeMap;
 use std::path::Path;
 use trace_format::columns::{Batch, Column, Values};
@@ -171,6 +171,11 @@ impl Declared {
             unix_offset_ns: process.unix_time.then_some(0),
             is_launcher: process.launcher,
             aligned_ns: None,
+            steps: process.steps.as_ref().map(|&ManifestSteps { of_cycle, every, all }| Steps {
+                of_cycle,
+                every,
+                all,
+            }),
         };
         self.processes.insert(ordinal, sink.process(info));
         self.origins_ns.extend(process.origin_ns.map(|origin_ns| (ordinal, origin_ns)));

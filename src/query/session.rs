@@ -92,9 +92,9 @@ impl Session {
     /// # Errors
     /// A part of a file that cannot be read.
     pub fn all_notes(&self) -> Result<Vec<Note>> {
-        let losses = partial::losses(self.frames())?;
+        let missing = partial::missing(self.frames())?;
         let mut notes = self.notes();
-        notes.extend(losses);
+        notes.extend(missing);
         Ok(notes)
     }
 

@@ -136,17 +136,17 @@ fn durations(rows: &[DurationRow]) -> Summary {
     let signed = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
     let rows = rows.iter().map(|row| {
         let (min_ns, max_ns) = row.extremes_ns.unwrap_or_default();
+        let stats = Stats {
+            count: row.calls,
+            total_ns: row.total_ns.into(),
+            min_ns: signed(min_ns),
+            max_ns: signed(max_ns),
+            ..Stats::default()
+        };
         SummaryRow {
             printed_mean_ns: row.mean_ns,
             has_extremes: row.extremes_ns.is_some(),
-            name: row.name.clone(),
-            stats: Stats {
-                count: row.calls,
-                total_ns: row.total_ns.into(),
-                min_ns: signed(min_ns),
-                max_ns: signed(max_ns),
-                ..Stats::default()
-            },
+            ..SummaryRow::new(row.name.clone(), stats)
         }
     });
     let mut summary = Summary { rows: rows.collect(), invalid: 0 };
@@ -205,7 +205,7 @@ fn duration_table(section: Section, rows: &[DurationRow], maker: &str, order: &O
     let mut table = Table::new(section.table_name(), title, headings);
     let summary = durations(rows);
     let total = summary.total_ns();
-    for SummaryRow { name, stats, printed_mean_ns, has_extremes } in order.apply(&summary) {
+    for SummaryRow { name, stats, printed_mean_ns, has_extremes, .. } in order.apply(&summary) {
         table.rows.push(vec![
             share(stats.total_ns, total),
             Cell::int(stats.total_ns),

@@ -1,6 +1,7 @@
 //! The summary as typed tables, with percentiles on request: what `--format` and `--percentiles` write.
 
 use super::classic::{Request, What};
+use crate::analysis::estimate::Estimate;
 use crate::analysis::grouping;
 use crate::analysis::labels::Labels;
 use crate::analysis::stats::Wanted;
@@ -11,6 +12,20 @@ use crate::trace::select::Filter;
 
 /// Percentiles shown, nearest rank.
 const PERCENTILES: [(&str, u32); 3] = [("P50 (ns)", 50), ("P95 (ns)", 95), ("P99 (ns)", 99)];
+
+/// How near the true total is to an estimate of it, in 95 of 100 cases.
+pub(super) const TOTAL_WITHIN: &str = "Total Time +/- (ns)";
+
+/// The same of the count.
+pub(super) const COUNT_WITHIN: &str = "Count +/-";
+
+/// The cells that say how near total and count are to the true ones.
+pub(super) fn within(estimate: Option<&Estimate>) -> [Cell; 2] {
+    [
+        Cell::opt(estimate.and_then(|estimate| estimate.total_within_ns)),
+        Cell::opt(estimate.and_then(|estimate| estimate.count_within)),
+    ]
+}
 
 /// One table for GPU activities and one for API calls, as far as `request` asks for them, and then what is no record
 /// ([`super::imported`]) in tables of its own. Times in ns; `Time (%)` is
@@ -55,22 +70,30 @@ fn table(
         headings.extend(PERCENTILES.map(|(name, _)| number(name)));
     }
     headings.push(number("Max (ns)"));
+    let is_estimate = summary.rows.iter().any(|row| row.estimate.is_some());
+    if is_estimate {
+        headings.extend([TOTAL_WITHIN, COUNT_WITHIN].map(number));
+    }
     headings.push(Heading { name: subject, is_text: true });
     let mut table = Table::new(name, title, headings);
     let total = summary.total_ns().max(1) as f64;
     for mut row in request.order.rows_of(summary) {
+        let mean = row.exact_mean_ns();
         let stats = &mut row.stats;
         let mut cells = vec![
             Cell::Fixed(stats.total_ns as f64 * 100.0 / total, 2),
             Cell::int(stats.total_ns),
             Cell::int(stats.count),
-            Cell::Fixed(stats.mean_ns(), 1),
+            Cell::Fixed(mean, 1),
             Cell::int(stats.min_ns),
         ];
         if percentiles {
             cells.extend(PERCENTILES.map(|(_, percent)| Cell::opt(stats.durations.percentile(percent))));
         }
         cells.push(Cell::int(stats.max_ns));
+        if is_estimate {
+            cells.extend(within(row.estimate.as_ref()));
+        }
         cells.push(Cell::Text(row.name));
         table.rows.push(cells);
     }

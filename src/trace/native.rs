@@ -1,16 +1,21 @@
 //! Native `.gpuprof` files: opened by their indices, decoded frame by frame, by Polars, when a report asks.
 
-use super::sink::{Note, ProcessInfo};
+use super::sink::{Note, ProcessInfo, Steps};
 use super::stored::Stored;
 use crate::error::{Error, Result};
 use crate::numbers::counted;
 use polars::prelude::*;
+use serde_json::Value;
+use shim_config::Capture;
 use std::path::Path;
 use std::sync::Arc;
 use trace_format::read::{Problem, TraceReader};
 use trace_format::schema::{AnyColumn as _, TableSpec};
 use trace_format::tables::column::any;
 use trace_format::tables::{self, ClockRow, ROLE, ROLE_LAUNCHER};
+
+/// The setting that says which steps are recorded.
+const CAPTURE: &str = "GPUPROF_CAPTURE";
 
 /// One open native file.
 pub struct NativeFile {
@@ -21,6 +26,19 @@ pub struct NativeFile {
     /// Format and writer version.
     pub origin: String,
     stored: Arc<Stored>,
+}
+
+/// Which steps of the program were recorded, where that was asked for.
+fn steps(process: &Value) -> Option<Steps> {
+    let capture = process.get(tables::CONFIGURATION)?.get(CAPTURE)?.as_str()?;
+    match Capture::parse(capture.as_bytes()) {
+        Ok(Capture::Nvtx { cycle: Some(cycle), .. }) => Some(Steps {
+            of_cycle: cycle.steps,
+            every: cycle.every,
+            all: process.get(tables::STEPS).and_then(Value::as_u64),
+        }),
+        _ => None,
+    }
 }
 
 impl NativeFile {
@@ -66,6 +84,7 @@ impl NativeFile {
             self.info.is_launcher = role == Some(ROLE_LAUNCHER);
             let text = |key: &str| process.get(key).and_then(|v| v.as_str()).map(str::to_owned);
             (self.info.host, self.info.name) = (text("host"), text("process_name"));
+            self.info.steps = steps(process);
         }
         notes.extend(damaged.iter().map(|p| self.stored.note_of(p)));
         // One constant offset per process. The first triple is provisional (CUPTI 13 settles late) and serves only

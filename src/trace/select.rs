@@ -7,6 +7,7 @@ pub use in_range::Spans;
 
 use super::batch::Batch;
 use super::frames::Frames;
+use super::sampling::Sampling;
 use super::stored_shapes::Kernel;
 use crate::cupti::strip_version;
 use crate::error::Result;
@@ -106,6 +107,8 @@ pub struct Filter {
     /// Selected rows without valid times by table number, for the tables whose durations have been read with this
     /// filter: who wants to know afterwards need not read them again.
     without_times: Arc<Mutex<BTreeMap<u16, u64>>>,
+    /// What the selected records stand for, where only some of a program's steps were recorded and that is wanted.
+    sampling: Option<Arc<Sampling>>,
 }
 
 impl Filter {
@@ -333,6 +336,24 @@ impl Filter {
     /// Notes what [`Filter::rows_without_times`] gives.
     pub(super) fn found_without_times(&self, table: &TableSpec, rows: u64) {
         self.without_times.lock().unwrap_or_else(|e| e.into_inner()).insert(table.id, rows);
+    }
+
+    /// The filter, under which sums stand for all steps of the program and not for the recorded ones alone. What selects by
+    /// time selects some of the steps, whose sums are what they are.
+    ///
+    /// # Errors
+    /// A part of a file that cannot be read.
+    pub fn standing_for_all(mut self, frames: &Frames) -> Result<Filter> {
+        let is_by_time = self.selection.from_ns.is_some() || self.selection.to_ns.is_some();
+        if !is_by_time && self.in_range.is_none() {
+            self.sampling = Sampling::of(frames)?;
+        }
+        Ok(self)
+    }
+
+    /// What the selected records stand for.
+    pub fn sampling(&self) -> Option<&Arc<Sampling>> {
+        self.sampling.as_ref()
     }
 
     /// Whether rows of this process can be selected at all.

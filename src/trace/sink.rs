@@ -93,6 +93,8 @@ pub struct ProcessInfo {
     pub aligned_ns: Option<i64>,
     /// It is no process of the program but the launcher, which measured from outside.
     pub is_launcher: bool,
+    /// Only some of the program's steps were recorded: which, and how many there were.
+    pub steps: Option<Steps>,
 }
 
 impl ProcessInfo {
@@ -101,6 +103,17 @@ impl ProcessInfo {
     pub fn epoch_ns(&self) -> Option<i64> {
         self.unix_offset_ns.filter(|_| self.aligned_ns.is_none())
     }
+}
+
+/// Of which steps of a program the recording has some.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Steps {
+    /// So many of `every` steps were recorded, one after the other.
+    pub of_cycle: u32,
+    /// After so many steps it began anew.
+    pub every: u32,
+    /// How many steps there were, recorded or not; null: the recording did not end as it should.
+    pub all: Option<u64>,
 }
 
 /// Index of a process within one sink.

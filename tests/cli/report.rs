@@ -8,6 +8,7 @@ mod output;
 mod partial;
 mod paths;
 mod sections;
+mod steps;
 mod summaries;
 
 use crate::common::build::*;

@@ -24,6 +24,7 @@ mod own_cost;
 mod preset;
 mod ring;
 mod sample;
+mod some_steps;
 mod stacks;
 mod top;
 

@@ -67,6 +67,12 @@ pub static PROCESS: TableSpec = TableSpec {
 /// The key in [`PROCESS`] that says what a trace is of; a trace without it is of a process with CUDA.
 pub const ROLE: &str = "role";
 
+/// The key in [`PROCESS`] that says how many steps a program made of which some were recorded (`every:N,steps:M`).
+pub const STEPS: &str = "steps";
+
+/// The key in [`PROCESS`] under which the collector's settings stand, by the names of their variables.
+pub const CONFIGURATION: &str = "configuration";
+
 /// The value of [`ROLE`] for the launcher, whose trace holds what was measured from outside.
 pub const ROLE_LAUNCHER: &str = "launcher";
 

@@ -37,7 +37,7 @@ fn tables(traces: &[PathBuf], say: &dyn Fn(&str)) -> Result<()> {
     }
     let frames = Frames::open(traces, &need)?;
     let labels = Labels::new(&frames, Demangling::On);
-    let filter = Filter::everything();
+    let filter = Filter::everything().standing_for_all(&frames)?;
     let mut out = Vec::new();
     let failed = |e: io::Error| Error::output(&e);
     for (i, (view, arguments)) in views.into_iter().enumerate() {

@@ -136,6 +136,7 @@ impl<'c, 's> Converter<'c, 's> {
                     unix_offset_ns: process.offset_ns,
                     is_launcher: process.launcher,
                     aligned_ns: None,
+                    steps: None,
                 };
             }
             self.header.own = Some(own);
@@ -170,6 +171,7 @@ impl<'c, 's> Converter<'c, 's> {
             unix_offset_ns: self.header.base_ns.filter(|&base| base != 0).or(implied),
             is_launcher: false,
             aligned_ns: None,
+            steps: None,
         };
         self.pids.with_calls()
     }

@@ -132,6 +132,7 @@ fn everything_becomes_a_row() {
         unix_offset_ns: Some(1_751_410_836_000_000_000),
         is_launcher: false,
         aligned_ns: None,
+        steps: None,
     };
     assert_eq!(trace.info, info);
     let one = |table: &str, column: &str| {

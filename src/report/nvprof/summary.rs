@@ -82,6 +82,7 @@ const TIMES: usize = 4;
 /// before it stand above the header.
 pub fn write(out: &mut dyn io::Write, sections: &[Section], options: &Options) -> io::Result<()> {
     let units = column_units(sections, options);
+    let is_estimate = sections.iter().flat_map(|section| section.rows).any(|row| row.estimate.is_some());
     let mut headed = false;
     for section in sections {
         if section.rows.is_empty() {
@@ -92,13 +93,15 @@ pub fn write(out: &mut dyn io::Write, sections: &[Section], options: &Options) -
         }
         if !headed {
             headed = true;
-            let head = if options.csv { csv_head(&units) } else { text_head(&units) };
+            let head = if options.csv { csv_head(&units, is_estimate) } else { text_head(&units, is_estimate) };
             out.write_all(head.as_bytes())?;
         }
         let total = section.total_ns.unwrap_or_else(|| section.rows.iter().map(|r| r.stats.total_ns).sum());
         write_lines(out, section.rows, |line, i, row| match options.csv {
-            true => push_csv_row(line, section.label, row, total, &units),
-            false => push_text_row(line, if i == 0 { section.label } else { "" }, row, total, &units),
+            true => push_csv_row(line, section.label, row, (total, is_estimate), &units),
+            false => {
+                push_text_row(line, if i == 0 { section.label } else { "" }, row, (total, is_estimate), &units);
+            }
         })?;
     }
     Ok(())
@@ -136,33 +139,60 @@ fn times(row: &SummaryRow) -> [Option<f64>; TIMES] {
     [Some(stats.total_ns as f64), Some(row.mean_ns() as f64), extreme(min), extreme(stats.max_ns)]
 }
 
+/// The heading of the column that says how near the true time is to an estimate of it, in 95 of 100 cases.
+const WITHIN: &str = "+/-";
+
+/// What stands in that column.
+fn within_ns(row: &SummaryRow) -> Option<f64> {
+    match &row.estimate {
+        Some(estimate) => estimate.total_within_ns.map(|ns| ns as f64),
+        None => Some(0.0),
+    }
+}
+
 /// What stands where a time is not known.
 const UNKNOWN: &str = "-";
 
-fn text_head(units: &Units) -> String {
+fn text_head(units: &Units, is_estimate: bool) -> String {
     let mut head = String::new();
-    push_columns(&mut head, ["Type", "Time(%)", "Time", "Calls", "Avg", "Min", "Max"]);
+    push_columns(
+        &mut head,
+        ["Type", "Time(%)", "Time"],
+        ["Calls", "Avg", "Min", "Max"],
+        is_estimate.then_some(WITHIN),
+    );
     head.push_str("Name\n");
     if let Some([time, avg, min, max]) = units {
-        push_columns(&mut head, ["", "%", time.name, "", avg.name, min.name, max.name]);
+        let names = ["", avg.name, min.name, max.name];
+        push_columns(&mut head, ["", "%", time.name], names, is_estimate.then_some(time.name));
         head.truncate(head.trim_end().len());
         head.push('\n');
     }
     head
 }
 
-fn push_columns(line: &mut String, cells: [&str; 7]) {
-    let [kind, percent, time, calls, avg, min, max] = cells;
-    let _ = write!(line, "{kind:>16}  {percent:>7}  {time:>8}  {calls:>8}  {avg:>8}  {min:>8}  {max:>8}  ");
+fn push_columns(line: &mut String, first: [&str; 3], last: [&str; 4], within: Option<&str>) {
+    let [kind, percent, time] = first;
+    let _ = write!(line, "{kind:>16}  {percent:>7}  {time:>8}  ");
+    for cell in within.into_iter().chain(last) {
+        let _ = write!(line, "{cell:>8}  ");
+    }
 }
 
-fn push_text_row(line: &mut String, label: &str, row: &SummaryRow, total: u128, units: &Units) {
+fn push_text_row(
+    line: &mut String,
+    label: &str,
+    row: &SummaryRow,
+    (total, is_estimate): (u128, bool),
+    units: &Units,
+) {
     let values = times(row);
-    let time = |line: &mut String, i: usize| match (values[i], units) {
+    let push = |line: &mut String, value: Option<f64>, i: usize| match (value, units) {
         (None, _) => line.push_str(UNKNOWN),
         (Some(value), None) => fmt::push_cell(line, value, &fmt::TIME, 8),
         (Some(value), Some(units)) => fmt::push_in_unit(line, value, units[i], 8),
     };
+    let time = |line: &mut String, i: usize| push(line, values[i], i);
     push_right(line, 16, |line| {
         if !label.is_empty() {
             line.push_str(label);
@@ -175,6 +205,9 @@ fn push_text_row(line: &mut String, label: &str, row: &SummaryRow, total: u128, 
         line.push_str(if units.is_some() { "" } else { "%" });
     });
     push_right(line, 8, |line| time(line, 0));
+    if is_estimate {
+        push_right(line, 8, |line| push(line, within_ns(row), 0));
+    }
     push_right(line, 8, |line| push_unsigned(line, row.stats.count));
     (1..TIMES).for_each(|i| push_right(line, 8, |line| time(line, i)));
     // The Name column is as wide as its title.
@@ -197,14 +230,24 @@ fn push_right(line: &mut String, width: usize, cell: impl FnOnce(&mut String)) {
     line.push_str("  ");
 }
 
-fn csv_head(units: &Units) -> String {
+fn csv_head(units: &Units, is_estimate: bool) -> String {
     let [time, avg, min, max] = units.map_or([""; TIMES], |u| u.map(|u| u.name));
+    let (within, unit) = match is_estimate {
+        true => (format!("\"Time {WITHIN}\","), format!("{time},")),
+        false => Default::default(),
+    };
     format!(
-        "\"Type\",\"Time(%)\",\"Time\",\"Calls\",\"Avg\",\"Min\",\"Max\",\"Name\"\n,%,{time},,{avg},{min},{max},\n"
+        "\"Type\",\"Time(%)\",\"Time\",{within}\"Calls\",\"Avg\",\"Min\",\"Max\",\"Name\"\n,%,{time},{unit},{avg},{min},{max},\n"
     )
 }
 
-fn push_csv_row(line: &mut String, label: &str, row: &SummaryRow, total: u128, units: &Units) {
+fn push_csv_row(
+    line: &mut String,
+    label: &str,
+    row: &SummaryRow,
+    (total, is_estimate): (u128, bool),
+    units: &Units,
+) {
     let units = units.unwrap_or([&TIME[0]; TIMES]);
     let values = times(row);
     fmt::push_quoted(line, label);
@@ -212,6 +255,12 @@ fn push_csv_row(line: &mut String, label: &str, row: &SummaryRow, total: u128, u
     push_fixed(line, fmt::share(row.stats.total_ns, total), 6);
     line.push(',');
     for (i, (value, unit)) in values.into_iter().zip(units).enumerate() {
+        if i == 1 && is_estimate {
+            line.push(',');
+            if let Some(within) = within_ns(row) {
+                fmt::push_csv(line, within, units[0]);
+            }
+        }
         if i == 1 {
             line.push(',');
             push_unsigned(line, row.stats.count);

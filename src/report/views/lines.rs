@@ -1,11 +1,13 @@
 //! The layout that most summaries share: share of the total, total, count, mean, median, extremes, deviation, names.
 
 use super::named::{Named, five, percent};
+use crate::analysis::estimate::Estimate;
 use crate::analysis::falling::sort_falling;
 use crate::analysis::merged::Merged;
 use crate::analysis::stats::{Stats, Wanted};
 use crate::analysis::totals::Group;
 use crate::render::table::{Cell, Table};
+use crate::report::summary_tables::{COUNT_WITHIN, TOTAL_WITHIN, within};
 use rayon::prelude::*;
 use std::cmp::Ordering;
 use std::hash::Hash;
@@ -32,6 +34,29 @@ impl RowName for Vec<String> {
 
     fn cells(&self) -> impl Iterator<Item = Cell> {
         self.iter().map(|text| Cell::from(text.as_str()))
+    }
+}
+
+/// One row of a summary.
+pub(super) struct Line<N> {
+    pub(super) name: N,
+    /// Of the records.
+    pub(super) stats: Stats,
+    pub(super) sums: Sums,
+}
+
+/// Count and total of a row: of the records, or estimated for what they stand for.
+pub(super) struct Sums {
+    pub(super) count: u64,
+    pub(super) total: u128,
+    pub(super) estimate: Option<Estimate>,
+}
+
+impl Sums {
+    fn of(stats: &Stats) -> Sums {
+        let estimate = stats.sample.as_ref().map(|sample| sample.estimate());
+        let (count, total) = estimate.map_or((stats.count, stats.total_ns), |e| (e.count, e.total_ns));
+        Sums { count, total, estimate }
     }
 }
 
@@ -63,23 +88,32 @@ impl<N: RowName> Lines<N> {
     }
 
     /// The rows, the largest total first, then by name.
-    pub(super) fn sorted(self) -> Vec<(N, Stats)> {
-        let mut rows = self.rows.into_rows();
-        sort_falling(&mut rows, |(_, stats)| stats.total_ns, |(a, _), (b, _)| a.order(b));
-        rows
+    pub(super) fn sorted(self) -> Vec<Line<N>> {
+        let line = |(name, stats): (N, Stats)| Line { sums: Sums::of(&stats), name, stats };
+        let mut lines: Vec<_> = self.rows.into_rows().into_iter().map(line).collect();
+        sort_falling(&mut lines, |line| line.sums.total, |a, b| a.name.order(&b.name));
+        lines
     }
 
     /// The table. "Time (%)" is the share of what is listed, never of wall time.
     pub(super) fn table(self, view: &Named, count: &'static str, names: &[&'static str]) -> Table {
         let numbers =
             ["Time (%)", "Total Time (ns)", count, "Avg (ns)", "Med (ns)", "Min (ns)", "Max (ns)", "StdDev (ns)"];
-        let mut table = view.empty(&numbers, names);
         let rows = self.sorted();
-        let all: u128 = rows.iter().map(|(_, stats)| stats.total_ns).sum();
-        let cells = |(name, mut stats): (N, Stats)| {
+        let is_estimate = rows.iter().any(|line| line.sums.estimate.is_some());
+        let mut numbers = numbers.to_vec();
+        if is_estimate {
+            numbers.extend([TOTAL_WITHIN, COUNT_WITHIN]);
+        }
+        let mut table = view.empty(&numbers, names);
+        let all: u128 = rows.iter().map(|line| line.sums.total).sum();
+        let cells = |Line { name, mut stats, sums }: Line<N>| {
             let mut row = Vec::with_capacity(numbers.len() + names.len());
-            row.extend([percent(stats.total_ns, all), Cell::int(stats.total_ns), Cell::int(stats.count)]);
+            row.extend([percent(sums.total, all), Cell::int(sums.total), Cell::int(sums.count)]);
             row.extend(five(&mut stats));
+            if is_estimate {
+                row.extend(within(sums.estimate.as_ref()));
+            }
             row.extend(name.cells());
             row
         };

@@ -2,15 +2,17 @@
 //!
 //! nsys records migrations as copies, CUPTI as unified memory events; both are listed here under nsys's names.
 
-use super::lines::{Lines, QUANTILES};
+use super::lines::{Line, Lines, QUANTILES};
 use super::named::{MB, Named, five_in, ratio};
 use super::words::{memcpy_name, migration_name};
+use crate::analysis::estimate::RowBlocks;
 use crate::analysis::stats::Stats;
 use crate::analysis::totals;
 use crate::cupti::operation::MEMSET;
 use crate::error::Result;
 use crate::render::table::{Cell, Table};
 use crate::report::Context;
+use crate::report::summary_tables::COUNT_WITHIN;
 use crate::trace::sink::Detail;
 use hashbrown::HashMap;
 use trace_format::schema::{AnyColumn, TableSpec, TypedColumn};
@@ -85,6 +87,8 @@ fn by_size(view: &Named, context: &Context) -> Result<Table> {
         let kind = kind_column(table);
         let mut columns: Vec<&dyn AnyColumn> = vec![any::DURATION_NS, size];
         columns.extend(kind.map(|kind| kind as &dyn AnyColumn));
+        let sampling = context.filter.sampling();
+        columns.extend(RowBlocks::columns(sampling, table));
         let sizes = context.frames.fold(
             table,
             &columns,
@@ -93,10 +97,15 @@ fn by_size(view: &Named, context: &Context) -> Result<Table> {
             |sums: &mut HashMap<u32, Stats>, batch| {
                 let (durations, sizes) = (batch.get(any::DURATION_NS), batch.get(size));
                 let kinds = kind.map(|column| batch.get(column));
+                let blocks = sampling.map(|sampling| RowBlocks::of(sampling, batch));
                 batch.for_each_row(|i| {
                     if is_uvm || durations.get(i).is_some() {
                         let kind = kinds.as_ref().and_then(|k| k.get(i)).unwrap_or(0);
-                        sums.entry(kind).or_default().add(sizes.get(i).unwrap_or(0).max(0), QUANTILES);
+                        let (sums, bytes) = (sums.entry(kind).or_default(), sizes.get(i).unwrap_or(0).max(0));
+                        match &blocks {
+                            None => sums.add(bytes, QUANTILES),
+                            Some(blocks) => blocks.add(i, bytes, sums, QUANTILES),
+                        }
                     }
                 });
             },
@@ -108,12 +117,22 @@ fn by_size(view: &Named, context: &Context) -> Result<Table> {
             }
         }
     }
-    let numbers = ["Total (MB)", "Count", "Avg (MB)", "Med (MB)", "Min (MB)", "Max (MB)", "StdDev (MB)"];
+    let rows = lines.sorted();
+    let is_estimate = rows.iter().any(|line| line.sums.estimate.is_some());
+    let mut numbers = vec!["Total (MB)", "Count", "Avg (MB)", "Med (MB)", "Min (MB)", "Max (MB)", "StdDev (MB)"];
+    if is_estimate {
+        numbers.extend(["Total +/- (MB)", COUNT_WITHIN]);
+    }
     let mut table = view.empty(&numbers, &["Operation"]);
-    for (names, mut stats) in lines.sorted() {
-        let mut row = vec![ratio(stats.total_ns, MB, 3), Cell::int(stats.count)];
+    for Line { name, mut stats, sums } in rows {
+        let mut row = vec![ratio(sums.total, MB, 3), Cell::int(sums.count)];
         row.extend(five_in(&mut stats, MB, 3));
-        row.extend(names.into_iter().map(Cell::Text));
+        if is_estimate {
+            let total = sums.estimate.and_then(|estimate| estimate.total_within_ns);
+            row.push(total.map_or(Cell::Null, |bytes| ratio(bytes, MB, 3)));
+            row.push(Cell::opt(sums.estimate.and_then(|estimate| estimate.count_within)));
+        }
+        row.extend(name.into_iter().map(Cell::Text));
         table.rows.push(row);
     }
     Ok(table)

@@ -219,15 +219,21 @@ fn of_every_so_many_ranges_the_last_are_recorded_whole() {
             let trace = one(&ended);
             assert_eq!(trace.rows::<CaptureRow>().len(), windows, "{what}: {}", ended.stderr);
             assert_eq!(trace.kernels().len(), kernels, "{what}: {}", ended.stderr);
+            assert_eq!(trace.process()["steps"], 23, "{what}: recorded or not");
             assert_eq!(said(&ended), [""; 0], "{what}");
         }
     });
     // Ranges that are each called something else.
     let sim = Sim::new("12.8");
-    for (name, windows) in [("request number *", 30), ("request number 1*@,every:4", 2), ("request*@other", 0)] {
+    let all =
+        [("request number *", 30, None), ("request number 1*@,every:4", 2, Some(11)), ("request*@other", 0, None)];
+    for (name, windows, steps) in all {
         let run = sim.player("flight").args(["launch=1", "names=30", "launch=1"]);
         let ended = run.env("GPUPROF_CAPTURE", format!("nvtx:{name}")).inject().run();
-        assert_eq!(one(&ended).rows::<CaptureRow>().len(), windows, "{name}: {}", ended.stderr);
+        let trace = one(&ended);
+        assert_eq!(trace.rows::<CaptureRow>().len(), windows, "{name}: {}", ended.stderr);
+        // Only of a sample does anybody ask how many there were.
+        assert_eq!(trace.process()["steps"].as_u64(), steps, "{name}");
     }
     // Fewer steps than a cycle has: the reason says how many there were.
     let sim = Sim::new("13.0");
