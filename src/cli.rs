@@ -86,7 +86,7 @@ pub fn meant_as_report(error: &clap::Error, word: Option<&OsString>) -> Option<E
 /// Runs what the command line asks for.
 ///
 /// # Errors
-/// Whatever keeps the command from its answer; `main` prints it and picks the exit status.
+/// Fails if the command cannot give its answer. `main` prints the error and chooses the exit status.
 pub fn run(cli: Cli) -> Result<Ended> {
     match cli.command {
         // As the program ended, so do we.

@@ -55,7 +55,7 @@ impl Process {
     /// Asks it for something, and waits `patience` for the answer.
     ///
     /// # Errors
-    /// It refused, or did not answer; the end of a sentence about it.
+    /// Fails if the process refused or did not answer. The error is the end of a sentence about the process.
     pub fn ask(&mut self, request: &Value, patience: Duration) -> std::result::Result<Value, String> {
         self.connection.ask(request, patience).map_err(|trouble| trouble.to_string())
     }
@@ -88,7 +88,7 @@ pub struct ProcessSearch {
 /// Looks for recorded processes, and asks each how it is; all at once.
 ///
 /// # Errors
-/// The folder that was named is refused.
+/// Fails if the folder that was named is refused.
 pub fn find(chosen: &RuntimeDir) -> Result<ProcessSearch> {
     let mut found = ProcessSearch::default();
     let (sender, receiver) = channel();

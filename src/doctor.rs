@@ -62,7 +62,7 @@ pub struct Report {
 /// Looks at everything.
 ///
 /// # Errors
-/// The program that was named does not exist.
+/// Fails if the program that was named does not exist.
 pub fn examine(world: &World, request: &Request) -> Result<Report, String> {
     let program = match &request.program {
         Some(name) => Some(Program::named(world, name)?),
@@ -120,7 +120,7 @@ impl Report {
     /// Writes the findings for people.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Fails if `out` cannot be written to.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         self.findings.iter().try_for_each(|finding| finding.write(out))
     }

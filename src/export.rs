@@ -204,7 +204,7 @@ impl Context<'_> {
     /// Hands out the rows of these tables that take part ([`Frames::in_order`]), and counts them as written.
     ///
     /// # Errors
-    /// A part of a file that cannot be read, or what `each` returns.
+    /// Fails if a part of a file cannot be read, and with any error that `each` returns.
     pub fn rows_in_order(
         &self,
         tables: &[&'static TableSpec],
@@ -261,7 +261,7 @@ impl Options {
     /// One of the format's own options that is yes or no; `default` if it was not given.
     ///
     /// # Errors
-    /// Another value.
+    /// Fails if the option has another value.
     pub fn flag(&self, key: &str, default: bool) -> Result<bool> {
         match self.get(key) {
             None => Ok(default),
@@ -277,7 +277,7 @@ impl Options {
 /// The format called `name`.
 ///
 /// # Errors
-/// There is none; the error lists those that there are.
+/// Fails if there is no exporter of this name. The error lists the names that exist.
 pub fn find(name: &str) -> Result<&'static Exporter> {
     EXPORTERS.iter().find(|exporter| exporter.name == name).copied().ok_or_else(|| {
         let names: Vec<&str> = EXPORTERS.iter().map(|exporter| exporter.name).collect();

@@ -45,7 +45,7 @@ pub static IMPORTERS: &[&dyn Importer] = &[
 /// The reader for a file.
 ///
 /// # Errors
-/// No reader knows the content: the error says what it is, if that much can be told, and what to do.
+/// Fails if no reader knows the content. The error says what to do and, where this can be told, what the content is.
 pub fn choose(head: &Head) -> Result<&'static dyn Importer> {
     if let Some(importer) = IMPORTERS.iter().find(|importer| importer.sniff(head)) {
         return Ok(*importer);

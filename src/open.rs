@@ -24,7 +24,8 @@ impl Frames {
     /// Opens everything that `paths` name; see [`inputs`].
     ///
     /// # Errors
-    /// A named file that cannot be used; no trace at all among files found in folders and by globs.
+    /// Fails if a file that was named cannot be used, or if there is no trace at all among the files that were found in
+    /// folders and by globs.
     pub fn open(paths: &[PathBuf], need: &Need) -> Result<Frames> {
         let Inputs { files, dumps } = inputs::look(paths)?;
         let mut frames = Frames::default();

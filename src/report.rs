@@ -52,12 +52,12 @@ pub trait View: Sync {
     /// Makes the table.
     ///
     /// # Errors
-    /// A part of a file that cannot be read.
+    /// Fails if a part of a file cannot be read.
     fn table(&self, context: &Context) -> Result<Table>;
     /// The text for people where the tool that the view is named after has a layout of its own; `top`: rows at most.
     ///
     /// # Errors
-    /// A part of a file that cannot be read.
+    /// Fails if a part of a file cannot be read.
     fn own_layout(&self, _context: &Context, _top: Option<usize>) -> Result<Option<String>> {
         Ok(None)
     }
@@ -66,7 +66,7 @@ pub trait View: Sync {
 /// Finds the view that `text` names, with its arguments: `cuda_gpu_kern_sum:base`.
 ///
 /// # Errors
-/// An unknown name or argument; the error lists the known ones.
+/// Fails if the name or an argument is unknown. The error lists the known ones.
 pub fn find_view(text: &str) -> Result<(&'static dyn View, Vec<String>)> {
     let mut parts = text.split(':');
     let name = parts.next().unwrap_or_default();

@@ -104,7 +104,7 @@ impl Timeline {
     /// The timeline of all records that pass.
     ///
     /// # Errors
-    /// A part of a file that cannot be read; nothing to show.
+    /// Fails if a part of a file cannot be read, or if there is nothing to show.
     pub fn build(labels: &Labels, filter: &Filter) -> Result<Timeline> {
         let frames = labels.frames();
         let mut model = Model::read(labels, filter)?;

@@ -67,7 +67,8 @@ pub fn finish() {
     remove();
 }
 
-/// See [`crate::fork`]. The socket stays the parent's.
+/// What a forked child forgets ([`crate::fork`]): where its parent's socket is, that the end of the parent has begun,
+/// and the parent's signals. The socket stays the parent's.
 pub fn forget() {
     BOUND.store(std::ptr::null_mut(), Ordering::Release);
     ENDED.store(false, Ordering::Release);

@@ -38,7 +38,7 @@ pub fn may_call() -> bool {
     !MUTE.load(Ordering::Acquire) && sys::is_ours()
 }
 
-/// See [`crate::fork`].
+/// What a forked child forgets ([`crate::fork`]): that its parent had stopped calling CUPTI. The child may call it.
 pub fn forget() {
     MUTE.store(false, Ordering::Release);
 }

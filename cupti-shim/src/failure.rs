@@ -18,7 +18,7 @@ pub fn take() -> Option<(Cause, String)> {
     replace(null_mut()).map(|boxed| *boxed)
 }
 
-/// See [`crate::fork`]. What a child inherited is left where it is.
+/// What a forked child forgets ([`crate::fork`]): the cause that its parent kept. Its memory is not freed.
 pub fn forget() {
     FAILURE.store(null_mut(), Ordering::Release);
 }

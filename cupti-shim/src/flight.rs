@@ -54,7 +54,7 @@ pub fn ask_for_signal() {
     }
 }
 
-/// See [`crate::fork`].
+/// What a forked child forgets ([`crate::fork`]): the dumps that its parent was asked for, by requests and by a signal.
 pub fn forget() {
     REQUESTS.store(null_mut(), Ordering::Release);
     signal::forget();

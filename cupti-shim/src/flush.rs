@@ -40,7 +40,8 @@ static DONE: AtomicU32 = AtomicU32::new(0);
 /// The interval that was set while the program ran, in ms; 0: that of the settings holds.
 static INTERVAL_MS: AtomicU64 = AtomicU64::new(0);
 
-/// See [`crate::fork`].
+/// What a forked child forgets ([`crate::fork`]): the flushes that its parent was asked for, and the interval that was
+/// set while the parent ran.
 pub fn forget() {
     ASKED.store(0, Ordering::Release);
     DONE.store(0, Ordering::Release);

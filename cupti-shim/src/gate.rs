@@ -492,8 +492,10 @@ impl Gate {
         Some(Summary { opened, is_everything, idle_stops, steps: state.steps, names })
     }
 
-    /// See [`crate::fork`]. False: a thread of the parent held the gate at the fork, and does not exist in this child,
-    /// which cannot record.
+    /// What a forked child forgets ([`crate::fork`]): all windows, names, counts and the phase of its parent's gate.
+    ///
+    /// False: a thread of the parent held the gate at the fork. That thread does not exist in this child, so the child
+    /// cannot record.
     pub fn forget(&self) -> bool {
         let Ok(mut state) = self.state.try_lock() else { return false };
         let Ok(mut bounds) = self.bounds.try_lock() else { return false };

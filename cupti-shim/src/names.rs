@@ -105,10 +105,11 @@ impl Names {
         }
     }
 
-    /// See [`crate::fork`]: ids begin at 1 again.
+    /// What a forked child forgets ([`crate::fork`]): all names and the counts of refused and cut ones. Ids begin at 1
+    /// again.
     ///
-    /// The child must be the only one who uses the names: what its parent's other threads were doing at the fork is
-    /// forgotten with them.
+    /// Only the thread that calls this may use the names meanwhile. What other threads of the parent were doing with
+    /// them at the fork is forgotten too.
     pub fn forget(&self) {
         self.generations[0].forget(0);
         self.generations[1].forget(1);

@@ -42,7 +42,8 @@ fn intern(bytes: &[u8]) -> u32 {
     crate::names::NAMES.intern(bytes)
 }
 
-/// See [`crate::fork`]: forgets the parent's events, threads and string ids. Handles that the program holds stay valid.
+/// What a forked child forgets ([`crate::fork`]): the parent's events, threads, string ids and counts. Handles that the
+/// program holds stay valid.
 pub fn forget() {
     queue::forget();
     thread::forget();

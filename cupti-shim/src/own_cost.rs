@@ -40,7 +40,8 @@ impl Meter {
     }
 }
 
-/// See [`crate::fork`]. The child has threads of its own, whose clocks begin at 0.
+/// What a forked child forgets ([`crate::fork`]): the CPU time of its parent's threads. The child has threads of its
+/// own, whose clocks begin at 0.
 pub fn forget() {
     FLUSHES.0.store(0, Ordering::Release);
     CONTROL.0.store(0, Ordering::Release);

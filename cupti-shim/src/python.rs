@@ -137,7 +137,8 @@ pub fn listen(session: &Session, enable: impl Fn(u32, u32)) {
     LAUNCHES.iter().for_each(|id| enable(CUPTI_CB_DOMAIN_DRIVER_API, *id));
 }
 
-/// See [`crate::fork`]: ids of names are a child's own. What was is left where it is.
+/// What a forked child forgets ([`crate::fork`]): the frames, stacks and launches of its parent, because ids of names
+/// are a child's own. Their memory is not freed.
 pub fn forget() {
     STATE.store(null_mut(), Ordering::Release);
 }

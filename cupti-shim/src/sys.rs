@@ -212,7 +212,7 @@ fn remember_own_thread() {
     let _ = OWN_THREADS.iter().find(free);
 }
 
-/// See [`crate::fork`].
+/// What a forked child forgets ([`crate::fork`]): which threads were gpuprof's own. They do not exist in the child.
 pub fn forget() {
     OWN_THREADS.iter().for_each(|slot| slot.store(0, Ordering::Relaxed));
 }

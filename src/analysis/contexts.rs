@@ -19,7 +19,7 @@ impl ContextDevices {
     /// What definitions say; of a context that nothing defines, what the records of its work say.
     ///
     /// # Errors
-    /// A part of a file that cannot be read.
+    /// Fails if a part of a file cannot be read.
     pub fn read(frames: &Frames) -> Result<ContextDevices> {
         let mut devices = ContextDevices::default();
         // Of several definitions the first is as good as any; work is asked only about what they leave open.

@@ -46,7 +46,7 @@ impl<F: Copy + PartialEq> OpenStack<F> {
     /// Takes the next sample, of the time from `start_ns` on for `weight_ns`; `frames` from the outermost on.
     ///
     /// # Errors
-    /// What `each` returns.
+    /// Fails with any error that `each` returns.
     pub fn sample(
         &mut self,
         start_ns: i64,
@@ -76,7 +76,7 @@ impl<F: Copy + PartialEq> OpenStack<F> {
     /// Ends what is open, where the last sample ends.
     ///
     /// # Errors
-    /// What `each` returns.
+    /// Fails with any error that `each` returns.
     pub fn close(&mut self, each: impl FnMut(Edge<F>) -> Result<()>) -> Result<()> {
         self.shut(0, self.until_ns, each)
     }
@@ -106,7 +106,7 @@ pub struct SampledThread {
 /// When the first selected sample was taken.
 ///
 /// # Errors
-/// A part of a file that cannot be read.
+/// Fails if a part of a file cannot be read.
 pub fn first_ns(frames: &Frames, filter: &Filter) -> Result<Option<i64>> {
     frames.fold(
         &tables::CPU_SAMPLE,
@@ -135,7 +135,7 @@ pub fn earlier(a: Option<i64>, b: Option<i64>) -> Option<i64> {
 /// Memory: stacks, and what is open.
 ///
 /// # Errors
-/// A part of a file that cannot be read, or what `each` returns.
+/// Fails if a part of a file cannot be read, and with any error that `each` returns.
 pub fn each(
     frames: &Frames,
     filter: &Filter,

@@ -46,7 +46,7 @@ impl HostStacks {
     /// Reads the definitions.
     ///
     /// # Errors
-    /// A part of a file that cannot be read.
+    /// Fails if a part of a file cannot be read.
     pub fn read(frames: &Frames) -> Result<HostStacks> {
         let everything = Filter::everything();
         let read = frames.fold(
@@ -127,7 +127,7 @@ pub struct SampleSum {
 /// The selected samples, summed by place.
 ///
 /// # Errors
-/// A part of a file that cannot be read.
+/// Fails if a part of a file cannot be read.
 pub fn samples(frames: &Frames, filter: &Filter) -> Result<BTreeMap<SamplePlace, SampleSum>> {
     let of_launcher = filter.for_samples();
     frames.fold(

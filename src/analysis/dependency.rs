@@ -62,7 +62,7 @@ pub struct Dependencies {
 /// Analyses the selected activities of one process.
 ///
 /// # Errors
-/// A part of a file that cannot be read.
+/// Fails if a part of a file cannot be read.
 pub fn dependencies(labels: &Labels, filter: &Filter, process: u32) -> Result<Dependencies> {
     let graph = Graph::read(labels, &filter.within_process(process))?;
     Ok(analyse(&graph))

@@ -63,7 +63,7 @@ impl Call {
 /// The selected calls by function, in no particular order.
 ///
 /// # Errors
-/// A part of a file that cannot be read.
+/// Fails if a part of a file cannot be read.
 pub fn functions(frames: &Frames, filter: &Filter) -> Result<Vec<Function>> {
     let mut calls = frames.fold(
         &tables::RANGE,

@@ -21,7 +21,7 @@ impl Launches {
     /// Reads all calls, not the selected ones alone: a filter chooses GPU work, its call may lie outside.
     ///
     /// # Errors
-    /// A part of a file that cannot be read.
+    /// Fails if a part of a file cannot be read.
     pub fn read(frames: &Frames) -> Result<Launches> {
         let calls = listing::api_calls(frames, &Filter::everything())?;
         let mut by_correlation = HashMap::with_capacity(calls.len());
@@ -106,7 +106,7 @@ pub fn credit_work(
 /// For each of `work` the text of the innermost range that its call was made in, `None` outside all ranges.
 ///
 /// # Errors
-/// A part of a file that cannot be read.
+/// Fails if a part of a file cannot be read.
 pub fn innermost_ranges(labels: &Labels, work: &[GpuActivity]) -> Result<Vec<Option<String>>> {
     let frames = labels.frames();
     let launches = Launches::read(frames)?;
@@ -126,7 +126,7 @@ pub fn innermost_ranges(labels: &Labels, work: &[GpuActivity]) -> Result<Vec<Opt
 /// Name ids of threads, by process and thread id.
 ///
 /// # Errors
-/// A part of a file that cannot be read.
+/// Fails if a part of a file cannot be read.
 pub fn thread_names(frames: &Frames) -> Result<HashMap<(u32, u32), u32>> {
     frames.fold(
         &tables::THREAD,
@@ -154,7 +154,7 @@ fn keep_larger(names: &mut HashMap<(u32, u32), u32>, thread: (u32, u32), name: u
 /// Parents of green contexts, by process and context.
 ///
 /// # Errors
-/// A part of a file that cannot be read.
+/// Fails if a part of a file cannot be read.
 pub fn green_contexts(frames: &Frames) -> Result<HashMap<(u32, u32), u32>> {
     frames.fold(
         &tables::CONTEXT,

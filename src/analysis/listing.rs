@@ -57,7 +57,7 @@ fn gpu_rows(batch: &Batch, out: &mut Vec<GpuActivity>, what: impl Fn(usize) -> W
 /// their duration null.
 ///
 /// # Errors
-/// A part of a file that cannot be read.
+/// Fails if a part of a file cannot be read.
 pub fn gpu_activities(frames: &Frames, filter: &Filter, with_uvm: bool) -> Result<Vec<GpuActivity>> {
     let with = |extra: &[&'static dyn AnyColumn]| [&PLACE[..], extra].concat();
     let mut all = collect(frames, &tables::KERNEL, &with(&[kernel::SHAPE_ID]), filter, |batch, out| {
@@ -104,7 +104,7 @@ pub fn gpu_activities(frames: &Frames, filter: &Filter, with_uvm: bool) -> Resul
 /// Executions of whole graphs, in no order. One whose nodes have rows of their own is left out: its time is theirs.
 ///
 /// # Errors
-/// A part of a file that cannot be read.
+/// Fails if a part of a file cannot be read.
 pub fn whole_graphs(frames: &Frames, filter: &Filter) -> Result<Vec<GpuActivity>> {
     if frames.rows(&tables::GRAPH) == 0 {
         return Ok(Vec::new());
@@ -134,7 +134,7 @@ pub fn whole_graphs(frames: &Frames, filter: &Filter) -> Result<Vec<GpuActivity>
 /// Unified memory events, in no order.
 ///
 /// # Errors
-/// A part of a file that cannot be read.
+/// Fails if a part of a file cannot be read.
 pub fn uvm_events(frames: &Frames, filter: &Filter) -> Result<Vec<GpuActivity>> {
     let columns: [&dyn AnyColumn; 10] = [
         uvm::START_NS,
@@ -183,7 +183,7 @@ pub fn uvm_events(frames: &Frames, filter: &Filter) -> Result<Vec<GpuActivity>> 
 /// Unified memory events in order.
 ///
 /// # Errors
-/// A part of a file that cannot be read.
+/// Fails if a part of a file cannot be read.
 pub fn uvm_in_order(frames: &Frames, filter: &Filter) -> Result<Vec<GpuActivity>> {
     let mut events = uvm_events(frames, filter)?;
     sort_gpu(&mut events);
@@ -207,7 +207,7 @@ fn sort_gpu(rows: &mut [GpuActivity]) {
 /// API calls in order.
 ///
 /// # Errors
-/// A part of a file that cannot be read.
+/// Fails if a part of a file cannot be read.
 pub fn api_calls(frames: &Frames, filter: &Filter) -> Result<Vec<ApiCall>> {
     let columns: [&dyn AnyColumn; 7] =
         [api::START_NS, api::DURATION_NS, api::TID, api::CORRELATION, api::NAME_ID, api::DOMAIN, api::RESULT];
@@ -239,7 +239,7 @@ pub fn api_calls(frames: &Frames, filter: &Filter) -> Result<Vec<ApiCall>> {
 /// OpenACC regions in order.
 ///
 /// # Errors
-/// A part of a file that cannot be read.
+/// Fails if a part of a file cannot be read.
 pub fn openacc_regions(frames: &Frames, filter: &Filter) -> Result<Vec<OpenaccRegion>> {
     let columns: [&dyn AnyColumn; 11] = [
         openacc::START_NS,

@@ -37,7 +37,7 @@ pub struct Marker {
 /// time the end comes first, and of ends that of the inner range.
 ///
 /// # Errors
-/// A part of a file that cannot be read.
+/// Fails if a part of a file cannot be read.
 pub fn markers(frames: &Frames, filter: &Filter) -> Result<Vec<Marker>> {
     let closed_later = closed_later(frames, filter)?;
     let mut all: Vec<(Marker, i64)> = frames.fold(

@@ -67,7 +67,7 @@ pub struct Sections {
 /// kernel belongs to the ranges of the call that launched it, wherever the range ended meanwhile.
 ///
 /// # Errors
-/// A part of a file that cannot be read.
+/// Fails if a part of a file cannot be read.
 pub fn sections(labels: &Labels, filter: &Filter, most: usize) -> Result<Sections> {
     let frames = labels.frames();
     if frames.rows(&tables::RANGE) == 0 {

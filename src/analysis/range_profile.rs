@@ -38,7 +38,7 @@ struct Item {
 /// The selected operators, annotations and Python functions by name, in no particular order.
 ///
 /// # Errors
-/// A part of a file that cannot be read.
+/// Fails if a part of a file cannot be read.
 pub fn range_profile(frames: &Frames, filter: &Filter) -> Result<Vec<NamedRanges>> {
     let mut items = frames.fold(
         &tables::RANGE,

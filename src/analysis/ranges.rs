@@ -56,7 +56,7 @@ impl Range {
 /// left out, and so is an open range that a later row closes.
 ///
 /// # Errors
-/// A part of a file that cannot be read.
+/// Fails if a part of a file cannot be read.
 pub fn ranges(frames: &Frames, filter: &Filter) -> Result<Vec<Range>> {
     let mut all = frames.fold(
         &tables::RANGE,
@@ -119,7 +119,7 @@ pub fn ranges(frames: &Frames, filter: &Filter) -> Result<Vec<Range>> {
 /// few, so their ids are looked for among all.
 ///
 /// # Errors
-/// A part of a file that cannot be read.
+/// Fails if a part of a file cannot be read.
 pub fn closed_later(frames: &Frames, filter: &Filter) -> Result<HashSet<(u32, u64)>> {
     let ids = |is_open: bool, wanted: Option<&HashSet<(u32, u64)>>| {
         frames.fold(

@@ -123,7 +123,7 @@ impl Stacks {
     /// Stacks of process, thread, ranges, call and work, for the GPU work that `filter` selects.
     ///
     /// # Errors
-    /// A part of a file that cannot be read.
+    /// Fails if a part of a file cannot be read.
     pub fn by_range(labels: &Labels, filter: &Filter) -> Result<Stacks> {
         let mut tree = Tree::default();
         let sites = Sites::read(labels.frames(), &mut tree)?;
@@ -142,7 +142,7 @@ impl Stacks {
     /// Stacks of process, GPU, stream and work, for the GPU work that `filter` selects.
     ///
     /// # Errors
-    /// A part of a file that cannot be read.
+    /// Fails if a part of a file cannot be read.
     pub fn by_stream(labels: &Labels, filter: &Filter) -> Result<Stacks> {
         let place = |work: &Work| (work.process, work.device, work.context, work.stream);
         Stacks::sum(labels, filter, Tree::default(), place, |tree, (process, device, context, stream)| {
@@ -313,7 +313,7 @@ impl<'a> FrameText<'a> {
     /// Reads the names of threads.
     ///
     /// # Errors
-    /// A part of a file that cannot be read.
+    /// Fails if a part of a file cannot be read.
     pub fn new(labels: &'a Labels<'a>) -> Result<FrameText<'a>> {
         Ok(FrameText { labels, threads: launches::thread_names(labels.frames())? })
     }

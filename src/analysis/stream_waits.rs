@@ -28,7 +28,7 @@ impl StreamWaits {
     /// Those among the selected rows.
     ///
     /// # Errors
-    /// A part of a file that cannot be read.
+    /// Fails if a part of a file cannot be read.
     pub fn find(frames: &Frames, filter: &Filter) -> Result<StreamWaits> {
         let waits = waits(frames, filter)?;
         if waits.is_empty() {

@@ -71,7 +71,7 @@ pub struct Values {
 /// All samples that the filter selects. A range selects those within its times, whoever opened it.
 ///
 /// # Errors
-/// A part of a file that cannot be read.
+/// Fails if a part of a file cannot be read.
 pub fn series(frames: &Frames, filter: &Filter) -> Result<Series> {
     let spans = filter.range_times(frames);
     let found = frames.fold(

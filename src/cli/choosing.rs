@@ -86,7 +86,7 @@ impl Events {
     /// Opens traces and joins the logs to them.
     ///
     /// # Errors
-    /// Paths that hold no trace, a log that cannot be used.
+    /// Fails if a path holds no trace, or if a log cannot be used.
     pub fn open(&self, paths: &[PathBuf], need: &Need) -> Result<Frames> {
         let options = Options { stamp: self.events_time, zone: self.events_zone };
         Frames::open_with(paths, need, &FunctionLogs { paths: self.events.clone(), options })
@@ -105,7 +105,7 @@ impl Events {
     /// The traces that are meant: those named, - being the standard input; none beside logs; else the newest here.
     ///
     /// # Errors
-    /// There is none here; a standard input that cannot be read.
+    /// Fails if no trace was named and there is none in the current folder, or if the standard input cannot be read.
     pub fn paths(&self, named: &[PathBuf]) -> Result<Paths> {
         match named.is_empty() && !self.any() {
             true => Paths::new(&[super::newest::trace_here()?]),
@@ -123,7 +123,7 @@ impl Choosing {
     /// As [`Events::open`].
     ///
     /// # Errors
-    /// As there.
+    /// Fails as [`Events::open`] does.
     pub fn open(&self, paths: &[PathBuf], need: &Need) -> Result<Frames> {
         let mut frames = self.events.open(paths, need)?;
         if self.fold_ranges {
@@ -140,7 +140,7 @@ impl Choosing {
     /// As [`Events::paths`].
     ///
     /// # Errors
-    /// As there.
+    /// Fails as [`Events::paths`] does.
     pub fn paths(&self, named: &[PathBuf]) -> Result<Paths> {
         self.events.paths(named)
     }
@@ -148,7 +148,7 @@ impl Choosing {
     /// The selection, without the times: those need the traces' start.
     ///
     /// # Errors
-    /// An argument that makes no sense.
+    /// Fails if an argument makes no sense.
     pub fn selection(&self) -> Result<Selection> {
         let mut selection = Selection { range: self.range.clone(), ..Selection::default() };
         for filter in &self.filter {
@@ -175,7 +175,8 @@ impl Choosing {
     /// Puts the traces on one time line as asked.
     ///
     /// # Errors
-    /// A part of a file that cannot be read; times asked of traces that do not share a time line.
+    /// Fails if a part of a file cannot be read, or if times are asked for although the traces do not share a time
+    /// line.
     pub fn align(&self, frames: &mut Frames, shows_times: bool) -> Result<()> {
         if self.align == Align::Start {
             return frames.align_starts();
@@ -190,7 +191,7 @@ impl Choosing {
     /// Sets both times; an empty one stays open.
     ///
     /// # Errors
-    /// What is no time.
+    /// Fails if one of the two texts is not a time.
     pub fn set_times(&mut self, from: &str, to: &str) -> Result<()> {
         let when = |text: &str| if text.is_empty() { Ok(None) } else { text.parse().map(Some) };
         (self.from, self.to) = (when(from)?, when(to)?);
@@ -205,7 +206,7 @@ impl Choosing {
     /// The filter for open traces.
     ///
     /// # Errors
-    /// A part of a file that cannot be read.
+    /// Fails if a part of a file cannot be read.
     pub fn filter(&self, mut selection: Selection, labels: &Labels) -> Result<Filter> {
         if self.has_times() {
             let start_ns = labels.frames().time_span()?.map_or(0, |(start, _)| start);

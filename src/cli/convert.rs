@@ -55,7 +55,7 @@ pub struct Args {
 /// Runs `convert`.
 ///
 /// # Errors
-/// Contradicting options, paths that hold no trace, an output that cannot be written.
+/// Fails if options contradict each other, if a path holds no trace, or if the output cannot be written.
 pub fn run(args: &Args) -> Result<()> {
     let paths = args.choosing.paths(&args.paths)?;
     let files = crate::open::inputs::expand(&paths)?;

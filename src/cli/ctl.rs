@@ -133,7 +133,7 @@ impl std::str::FromStr for Word {
 /// Runs `ctl`.
 ///
 /// # Errors
-/// There is no process to control, or one of them did not obey.
+/// Fails if there is no process to control, or if one of the processes did not obey.
 pub fn run(args: &Args) -> Result<()> {
     match &args.verb {
         Verb::List(args) => list::run(args),

@@ -47,7 +47,8 @@ pub struct Args {
 /// Runs `doctor`.
 ///
 /// # Errors
-/// Something prevents recording, the program that is named does not exist, an output that cannot be written.
+/// Fails if something prevents recording, if the program that was named does not exist, or if the output cannot be
+/// written.
 pub fn run(args: Args) -> Result<()> {
     if args.probe_driver {
         probe::say(&Line::Answer(probe::driver()));

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// where it is no ordinary file, such as `/dev/stdout` or a pipe. `paths` are what is read.
 ///
 /// # Errors
-/// The ending stands for nothing: whoever asks for `x.xlsx` is not to find a text table in it.
+/// Fails if no format has this ending, so that nobody who asks for `x.xlsx` finds a text table in it.
 pub fn format<F: Copy>(output: &Path, known: &[(&str, F)], default: F, paths: &[PathBuf]) -> Result<F> {
     let Some(ending) = output.extension().map(|ending| ending.to_string_lossy()) else { return Ok(default) };
     let lower = ending.to_ascii_lowercase();

@@ -86,7 +86,7 @@ pub struct Args {
 /// Runs `export`.
 ///
 /// # Errors
-/// Contradicting options, paths that hold no trace, an output that cannot be written.
+/// Fails if options contradict each other, if a path holds no trace, or if the output cannot be written.
 pub fn run(args: &Args) -> Result<()> {
     if args.formats {
         use std::io::Write as _;
@@ -129,7 +129,7 @@ impl Job<'_> {
     /// Reads, writes, and says what is partial.
     ///
     /// # Errors
-    /// Paths that hold no trace, an output that cannot be written.
+    /// Fails if a path holds no trace, or if the output cannot be written.
     pub fn run(&self) -> Result<()> {
         let exporter = self.exporter;
         let need = (exporter.need)();

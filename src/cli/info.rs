@@ -42,7 +42,7 @@ pub struct Args {
 /// Runs `info`.
 ///
 /// # Errors
-/// Paths that hold no trace, an output that cannot be written.
+/// Fails if a path holds no trace, or if the output cannot be written.
 pub fn run(args: &Args) -> Result<()> {
     let mut out = BufWriter::new(io::stdout());
     if args.formats {

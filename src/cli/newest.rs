@@ -9,7 +9,7 @@ use std::time::SystemTime;
 /// The newest trace or run folder in the current folder, which is also said on stderr.
 ///
 /// # Errors
-/// There is none.
+/// Fails if there is no trace in the current folder.
 pub fn trace_here() -> Result<PathBuf> {
     let here = Path::new(".");
     let entries = here.read_dir().map_err(|e| Error::at(here, format_args!("the folder cannot be read: {e}")))?;

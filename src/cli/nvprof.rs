@@ -42,7 +42,7 @@ pub struct Args {
 /// Runs `nvprof` as a subcommand.
 ///
 /// # Errors
-/// What nvprof calls an error.
+/// Fails where nvprof itself reports an error.
 pub fn run(args: &Args) -> Result<Ended> {
     run_as_nvprof(&args.words)
 }
@@ -55,7 +55,7 @@ pub fn is_our_name(program: Option<&std::ffi::OsStr>) -> bool {
 /// Runs nvprof's command line, without the name of the program.
 ///
 /// # Errors
-/// What nvprof calls an error.
+/// Fails where nvprof itself reports an error.
 pub fn run_as_nvprof(words: &[OsString]) -> Result<Ended> {
     carry_out(words).map_err(|error| match error.is_verbatim() || error.is_closed_pipe() {
         true => error,

@@ -15,7 +15,7 @@ pub struct Args {}
 /// Prints the path, one line.
 ///
 /// # Errors
-/// There is no collector, or no folder for it.
+/// Fails if there is no collector, or no folder for it.
 pub fn run(_: &Args) -> Result<()> {
     let path = locate(&Places::here())?;
     let mut out = std::io::stdout();

@@ -65,8 +65,8 @@ pub struct Args {
 /// Runs `query`.
 ///
 /// # Errors
-/// No query, one that is refused or not understood, paths that hold no trace, an output that cannot be written or whose
-/// ending no format has.
+/// Fails if there is no query, if a query is refused or not understood, if a path holds no trace, if the output cannot
+/// be written, or if no format has the ending of its name.
 pub fn run(args: Args) -> Result<()> {
     let (paths, mut queries) = sort_arguments(&args.arguments)?;
     if let Some(file) = &args.file {

@@ -75,7 +75,7 @@ pub struct Args {
 /// Runs the program; says how it ended.
 ///
 /// # Errors
-/// What keeps it from being started: no collector, no place for the traces.
+/// Fails if the program cannot be started, for example because there is no collector or no place for the traces.
 pub fn run(args: &Args) -> Result<Ended> {
     let launched = match launch(args, &say, &mut |_, _| {})? {
         Launch::Ran(launched) => launched,
@@ -100,7 +100,7 @@ pub fn run(args: &Args) -> Result<Ended> {
 /// Reads arguments, the first of which is the program's name.
 ///
 /// # Errors
-/// What `gpuprof record` would not take.
+/// Fails if `gpuprof record` would not take these arguments.
 pub(super) fn parse(words: Vec<OsString>) -> Result<Args> {
     let failed = |e: clap::Error| Error::new(e.to_string());
     let matches = Args::augment_args(clap::Command::new("record")).try_get_matches_from(words).map_err(failed)?;
@@ -136,7 +136,7 @@ impl Launched {
 /// has to know, line by line; `started` the program's process id and the list of processes, once it runs.
 ///
 /// # Errors
-/// What keeps it from being started: no collector, no place for the traces.
+/// Fails if the program cannot be started, for example because there is no collector or no place for the traces.
 pub(super) fn launch(args: &Args, say: &dyn Fn(&str), started: &mut dyn FnMut(u32, &Path)) -> Result<Launch> {
     let mut environment = Environment::new(std::env::vars_os());
     let given = |name: &str| args.settings.variables().any(|(given, _)| given == name);

@@ -20,7 +20,7 @@ impl Paths {
     /// `named`, with the standard input read where it is named.
     ///
     /// # Errors
-    /// The standard input is a terminal, named twice, empty, or cannot be kept.
+    /// Fails if the standard input is a terminal, is named twice, is empty, or cannot be kept.
     pub fn new(named: &[PathBuf]) -> Result<Paths> {
         let mut paths = Paths::default();
         for path in named {

@@ -84,8 +84,8 @@ struct PictureArgs {
 /// Runs `timeline`.
 ///
 /// # Errors
-/// Paths that hold no trace, nothing to show, a page that would be too large, an output that cannot be written or whose
-/// ending no format has.
+/// Fails if a path holds no trace, if there is nothing to show, if the page would be too large, if the output cannot be
+/// written, or if no format has the ending of its name.
 pub fn run(args: &Args) -> Result<()> {
     let paths = args.choosing.paths(&args.paths)?;
     let format = match (args.format, args.output.as_deref()) {

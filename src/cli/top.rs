@@ -54,7 +54,7 @@ pub struct Args {
 /// Runs `top`.
 ///
 /// # Errors
-/// What was named cannot be used or holds nothing; an output that cannot be written.
+/// Fails if what was named cannot be used or holds nothing, or if the output cannot be written.
 pub fn run(args: &Args) -> Result<()> {
     let request = Request {
         target: target(&args.targets)?,

@@ -26,7 +26,7 @@ impl SocketFolder {
     /// All places where sockets may be.
     ///
     /// # Errors
-    /// The one that was named is refused, or none is to be looked at.
+    /// Fails if the folder that was named is refused, or if `chosen` says that no folder is to be looked at.
     pub fn all(chosen: &RuntimeDir) -> Result<Vec<SocketFolder>> {
         if *chosen == RuntimeDir::Off {
             return Err(Error::new("GPUPROF_RUNTIME_DIR is off").remedy("name a folder with --runtime-dir"));
@@ -80,7 +80,7 @@ impl Entry {
     /// Connects to it.
     ///
     /// # Errors
-    /// Nobody is there.
+    /// Fails if the socket cannot be connected to, for example because no process listens on it.
     pub fn connect(&self) -> std::result::Result<Connection, Trouble> {
         let (name, own) = (self.name.to_string(), Path::new("/proc/self"));
         match control::address(&self.folder.path, &name, own, self.folder.fd()) {

@@ -67,7 +67,8 @@ impl Connection {
     /// Connects to the socket at `path`.
     ///
     /// # Errors
-    /// Nobody is there, or the path is no socket of ours.
+    /// Fails if the socket cannot be connected to, for example because no process listens on it or because it belongs
+    /// to another user.
     pub fn to(path: &Path) -> Result<Connection, Trouble> {
         match UnixStream::connect(path) {
             Ok(stream) => Ok(Connection { stream, rest: Vec::new() }),
@@ -87,7 +88,7 @@ impl Connection {
     /// Sends a request and waits for its answer, `patience` at most.
     ///
     /// # Errors
-    /// It was refused, or there was no answer.
+    /// Fails if the request was refused, or if there was no answer.
     pub fn ask(&mut self, request: &Value, patience: Duration) -> Result<Value, Trouble> {
         let until = Instant::now() + patience;
         let mut line = request.to_string().into_bytes();

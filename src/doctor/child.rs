@@ -52,7 +52,7 @@ impl fmt::Display for Failure {
 /// Runs `gpuprof doctor` with these hidden arguments in a child and waits for its answer.
 ///
 /// # Errors
-/// How it ended without one.
+/// Fails if the child gave no answer. The error says how the child ended.
 pub fn ask<T: DeserializeOwned + Send + 'static>(world: &World, arguments: &[&OsStr]) -> Result<T, Failure> {
     ask_within(world, arguments, DEADLINE)
 }

@@ -74,7 +74,7 @@ impl Finding {
     /// Writes the finding for people.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Fails if `out` cannot be written to.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{:<8} {}: {}", self.level.word(), self.topic, self.text)?;
         for detail in &self.details {

@@ -35,7 +35,7 @@ impl Program {
     /// The program that `gpuprof doctor -- NAME` means.
     ///
     /// # Errors
-    /// There is no such program, in words.
+    /// Fails if there is no such program. The error says so in words.
     pub fn named(world: &World, name: &OsStr) -> Result<Program, String> {
         let shown = name.to_string_lossy();
         let path = if name.as_bytes().contains(&b'/') {

@@ -17,7 +17,7 @@ impl Library {
     /// Loads `name`: a path, or a bare name for the loader to search.
     ///
     /// # Errors
-    /// The loader's own words.
+    /// Fails if the library cannot be loaded, with the loader's own words.
     pub fn open(name: &Path) -> Result<Library, String> {
         let name = CString::new(name.as_os_str().as_bytes()).map_err(|_| "the name has a zero byte".to_owned())?;
         // SAFETY: a terminated string. What the library's constructors do is why this runs in a process of its own.

@@ -21,7 +21,7 @@ impl Database {
     /// Creates the file and begins its one transaction.
     ///
     /// # Errors
-    /// The file cannot be created.
+    /// Fails if the file cannot be created.
     pub fn create(path: &Path) -> Result<Database> {
         let connection = Connection::open(path).map_err(|e| failed(path, &e))?;
         let database = Database { connection, path: path.to_owned(), inserted: Cell::new(0) };
@@ -35,7 +35,7 @@ impl Database {
     /// Runs statements that return nothing.
     ///
     /// # Errors
-    /// What SQLite says, a full disk as a rule.
+    /// Fails with what SQLite says; as a rule, the disk is full.
     pub fn execute(&self, sql: &str) -> Result<()> {
         self.connection.execute_batch(sql).map_err(|e| failed(&self.path, &e))
     }
@@ -48,7 +48,7 @@ impl Database {
     /// Ends the transaction and closes the file.
     ///
     /// # Errors
-    /// What SQLite says, a full disk as a rule.
+    /// Fails with what SQLite says; as a rule, the disk is full.
     pub fn finish(self) -> Result<()> {
         self.execute("COMMIT")?;
         self.connection.close().map_err(|(_, e)| failed(&self.path, &e))
@@ -102,7 +102,7 @@ impl<'db> Rows<'db> {
     /// Adds a row: one value for every column that was named.
     ///
     /// # Errors
-    /// What SQLite says, a full disk as a rule.
+    /// Fails with what SQLite says; as a rule, the disk is full.
     pub fn add<const N: usize>(&mut self, values: [Value; N]) -> Result<()> {
         if self.statement.is_none() {
             self.statement = Some(self.prepare()?);

@@ -38,7 +38,7 @@ impl Destination {
     /// The stream to write to.
     ///
     /// # Errors
-    /// The exporter's [`Shape`] is another one.
+    /// Fails if the exporter has another [`Shape`].
     pub fn stream(&mut self) -> Result<&mut (dyn Write + Send)> {
         match self {
             Destination::Stream(out) => Ok(&mut **out),
@@ -49,7 +49,7 @@ impl Destination {
     /// The file or folder to write to.
     ///
     /// # Errors
-    /// The exporter's [`Shape`] is another one.
+    /// Fails if the exporter has another [`Shape`].
     pub fn path(&self) -> Result<&Path> {
         match self {
             Destination::File(path) | Destination::Folder(path) => Ok(path),
@@ -110,8 +110,9 @@ impl Pending {
     /// Opens a destination.
     ///
     /// # Errors
-    /// A folder that cannot be written to; something that is in the way and would be lost; a trace that is read
-    /// and would be lost; a format that no pipe can carry; a terminal for what is not text.
+    /// Fails if the folder cannot be written to, if something is in the way and would be lost, if a trace that is read
+    /// would be lost, if the format cannot go through a pipe, or if the output is a terminal and the format is not
+    /// text.
     pub fn open(request: &Request) -> Result<(Pending, Destination)> {
         let path = request.path;
         let wanted = match target::of(path)? {
@@ -142,7 +143,7 @@ impl Pending {
     /// Gives the complete output its name.
     ///
     /// # Errors
-    /// What was buffered cannot be written, or the name cannot be taken.
+    /// Fails if what was buffered cannot be written, or if the name cannot be taken.
     pub fn finish(self, mut destination: Destination) -> Result<Size> {
         if let Destination::Stream(out) = &mut destination {
             out.flush().map_err(|e| Error::output(&e))?;

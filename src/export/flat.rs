@@ -248,7 +248,7 @@ impl Layout {
     /// Keeps the named columns, in this order.
     ///
     /// # Errors
-    /// A name that no column has; the error lists those that there are.
+    /// Fails if no column has one of the names. The error lists the names that exist.
     pub fn choose(&mut self, names: &[String]) -> Result<()> {
         let mut chosen = Vec::new();
         for name in names {

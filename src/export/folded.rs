@@ -47,7 +47,7 @@ impl By {
     /// What the option says.
     ///
     /// # Errors
-    /// Something unknown.
+    /// Fails if the option has an unknown value.
     pub(super) fn of(context: &Context) -> Result<By> {
         match context.options.get(BY.0) {
             None | Some("range") => Ok(By::Range),
@@ -62,7 +62,7 @@ impl By {
     /// The stacks.
     ///
     /// # Errors
-    /// A part of a file that cannot be read; none of what they are made of was recorded.
+    /// Fails if a part of a file cannot be read, or if nothing was recorded that stacks could be made of.
     pub(super) fn stacks(self, context: &Context) -> Result<Stacks> {
         let rows = |table| context.frames.rows(table) > 0;
         match self {
@@ -100,7 +100,7 @@ fn write(context: &Context, destination: &mut Destination) -> Result<()> {
 /// Lets `write` write to the stream, through gzip where that was asked for.
 ///
 /// # Errors
-/// What `write` returns; an output that cannot be written.
+/// Fails with any error that `write` returns, and if the output cannot be written.
 pub(super) fn to_stream(
     context: &Context,
     destination: &mut Destination,
@@ -126,7 +126,7 @@ pub(super) struct Lines {
 /// The stacks that the options ask for; `as_shown` makes what stands in them of what people call a frame.
 ///
 /// # Errors
-/// A part of a file that cannot be read; an unknown value of the option.
+/// Fails if a part of a file cannot be read, or if the option has an unknown value.
 pub(super) fn lines(context: &Context, as_shown: impl Fn(Frame, String) -> String) -> Result<Lines> {
     let stacks = By::of(context)?.stacks(context)?;
     let text = FrameText::new(context.labels)?;

@@ -51,7 +51,7 @@ fn chosen_tables(context: &Context) -> Result<Vec<&'static TableSpec>> {
 /// in folders `key=value` as Hive, Spark, DuckDB and Polars read them.
 ///
 /// # Errors
-/// A file that cannot be written; an unknown partition key.
+/// Fails if a file cannot be written, or if a partition key is unknown.
 pub fn write(
     context: &Context,
     destination: &mut Destination,

@@ -31,7 +31,7 @@ impl<'a> Texts<'a> {
     /// The number of a name of the trace.
     ///
     /// # Errors
-    /// What SQLite says, a full disk as a rule.
+    /// Fails with what SQLite says; as a rule, the disk is full.
     pub fn name(&mut self, name: u32) -> Result<i64> {
         let known = self.by_name.get(name as usize).copied().unwrap_or(0);
         if known != 0 {
@@ -47,7 +47,7 @@ impl<'a> Texts<'a> {
     /// The number of a name that there may be none of.
     ///
     /// # Errors
-    /// What SQLite says, a full disk as a rule.
+    /// Fails with what SQLite says; as a rule, the disk is full.
     pub fn name_if_any(&mut self, name: Option<u32>) -> Result<Option<i64>> {
         name.filter(|&name| name != 0).map(|name| self.name(name)).transpose()
     }
@@ -55,7 +55,7 @@ impl<'a> Texts<'a> {
     /// The number of any text.
     ///
     /// # Errors
-    /// What SQLite says, a full disk as a rule.
+    /// Fails with what SQLite says; as a rule, the disk is full.
     pub fn text(&mut self, text: &str) -> Result<i64> {
         if let Some(&id) = self.ids.get(text) {
             return Ok(id);

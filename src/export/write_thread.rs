@@ -16,7 +16,7 @@ impl WriteThread {
     /// Hands over what comes next; waits while too much waits.
     ///
     /// # Errors
-    /// The output failed: [`writing`] says why.
+    /// Fails if the output cannot be written. [`writing`] says why.
     pub fn push(&mut self, piece: Vec<u8>) -> Result<()> {
         self.pieces.send(piece).map_err(|_| Error::new("the output cannot be written"))
     }
@@ -26,7 +26,7 @@ impl WriteThread {
 /// returns.
 ///
 /// # Errors
-/// The output cannot be written, or what `make` returns.
+/// Fails if the output cannot be written, and with any error that `make` returns.
 pub fn writing<T>(stream: &mut (dyn Write + Send), make: impl FnOnce(&mut WriteThread) -> Result<T>) -> Result<T> {
     let (pieces, waiting) = sync_channel::<Vec<u8>>(WAITING);
     std::thread::scope(|scope| {

@@ -102,7 +102,7 @@ impl Unusable {
 /// Reads a log into table `range`: a process for each that the log names, times in Unix nanoseconds.
 ///
 /// # Errors
-/// The file cannot be opened, or no line of it is an entry with a time.
+/// Fails if the file cannot be opened, or if no line of it is an entry with a time.
 pub fn read(path: &Path, options: Options, need: &Need, sink: &mut Sink) -> Result<LogSummary> {
     let mut rows = Rows::default();
     let (mut broken, mut undated) = (Unusable::default(), Unusable::default());

@@ -119,7 +119,7 @@ impl<'s> Tokens<'s> {
     /// The next token.
     ///
     /// # Errors
-    /// There is none: the document has ended, or the text with it.
+    /// Fails if there is no next token, because the document has ended or the text was cut off.
     pub fn next(&mut self) -> Read<Token> {
         loop {
             if self.expect == Expect::Nothing {
@@ -238,7 +238,7 @@ impl<'s> Tokens<'s> {
     /// Passes over the value that comes next.
     ///
     /// # Errors
-    /// It is not there, or not all of it.
+    /// Fails if no value comes next, or if only a part of it is there.
     pub fn skip(&mut self) -> Read<()> {
         let depth = self.depth();
         loop {

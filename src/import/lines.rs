@@ -107,7 +107,7 @@ fn trimmed(line: &[u8]) -> &[u8] {
 /// Calls `read` with the lines of the file, and notes what was wrong with the file on the way.
 ///
 /// # Errors
-/// The file cannot be opened.
+/// Fails if the file cannot be opened.
 pub fn with_lines<T>(path: &Path, sink: &mut Sink, read: impl FnOnce(&mut Lines, &mut Sink) -> T) -> Result<T> {
     let (result, failure) = unpack::with_text(path, |source| {
         let mut lines = Lines::new(source);

@@ -91,7 +91,7 @@ impl Companion {
     /// environment: by it processes are known whose parents have ended before they were seen.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// Fails if the file cannot be written.
     pub fn prepare(
         path: PathBuf,
         command: &[OsString],

@@ -13,7 +13,7 @@ const MOST_SUFFIXES: u32 = 10_000;
 /// Makes a new folder at `wanted`, or at `wanted-1`, `wanted-2`…
 ///
 /// # Errors
-/// The place takes no folder.
+/// Fails if no folder can be made at this place.
 pub fn create_new(wanted: &Path) -> Result<PathBuf> {
     for suffix in 0..MOST_SUFFIXES {
         let path = if suffix == 0 { wanted.to_owned() } else { with_suffix(wanted, suffix) };
@@ -30,7 +30,7 @@ pub fn create_new(wanted: &Path) -> Result<PathBuf> {
 /// is new.
 ///
 /// # Errors
-/// The place takes no folder.
+/// Fails if no folder can be made at this place.
 pub fn create_or_join(path: &Path) -> Result<bool> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent).map_err(|e| no_folder(parent, &e))?;
@@ -50,7 +50,7 @@ fn no_folder(path: &Path, error: &io::Error) -> Error {
 /// Makes the file `name` in `folder`, or `STEM-1.EXT`…, empty.
 ///
 /// # Errors
-/// The folder takes no file.
+/// Fails if no file can be made in the folder.
 pub fn create_file(folder: &Path, name: &str) -> Result<PathBuf> {
     for suffix in 0..MOST_SUFFIXES {
         let path = folder.join(name);

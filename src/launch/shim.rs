@@ -55,7 +55,8 @@ impl Places {
 /// The absolute path of the collector, fit for `LD_PRELOAD`.
 ///
 /// # Errors
-/// There is none, the one that was named is none, or no folder takes the one we carry.
+/// Fails if there is no collector, if the file that was named is not a collector, or if no folder takes the collector
+/// that this program carries.
 pub fn locate(places: &Places) -> Result<PathBuf> {
     if let Some(named) = &places.named {
         let path = Path::new(named);

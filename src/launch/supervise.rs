@@ -73,7 +73,7 @@ impl Strings {
 /// Runs `command` with `environment` (each `NAME=VALUE`) until it ends. `started` is called once it runs.
 ///
 /// # Errors
-/// It could not be started.
+/// Fails if the program could not be started.
 pub fn run(
     command: &[OsString],
     environment: impl Iterator<Item = OsString>,

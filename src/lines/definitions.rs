@@ -28,7 +28,7 @@ impl Definitions {
     /// Reads them; `each` sees the rows as well.
     ///
     /// # Errors
-    /// A part of a file that cannot be read, or what `each` returns.
+    /// Fails if a part of a file cannot be read, and with any error that `each` returns.
     pub fn read(
         frames: &Frames,
         filter: &Filter,

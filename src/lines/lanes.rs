@@ -77,7 +77,7 @@ impl<T> Nested<T> {
     /// innermost first.
     ///
     /// # Errors
-    /// Whatever `close` returns.
+    /// Fails with any error that `close` returns.
     pub fn place<E>(
         &mut self,
         start_ns: i64,
@@ -100,7 +100,7 @@ impl<T> Nested<T> {
     /// Closes what is still open.
     ///
     /// # Errors
-    /// Whatever `close` returns.
+    /// Fails with any error that `close` returns.
     pub fn finish<E>(&mut self, mut close: impl FnMut(usize, Open<T>) -> Result<(), E>) -> Result<(), E> {
         for (i, lane) in self.lanes.iter_mut().enumerate() {
             while let Some(ended) = lane.pop() {

@@ -62,7 +62,7 @@ impl Links {
     /// Those among the selected rows.
     ///
     /// # Errors
-    /// A part of a file that cannot be read.
+    /// Fails if a part of a file cannot be read.
     pub fn find(frames: &Frames, filter: &Filter) -> Result<Links> {
         let ids = |table| {
             frames.fold(

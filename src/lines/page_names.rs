@@ -25,7 +25,7 @@ impl<'a> Places<'a> {
     /// Reads what the traces say of places.
     ///
     /// # Errors
-    /// A part of a file that cannot be read.
+    /// Fails if a part of a file cannot be read.
     pub fn read(labels: &'a Labels<'a>) -> Result<Self> {
         let frames = labels.frames();
         let keep = |known: &mut HashMap<Stream, (u32, u32)>, stream: Stream, (name, flag): (u32, u32)| {

@@ -49,7 +49,7 @@ impl Growing {
     /// Opens the trace at `path`; `None`: its header is not there yet.
     ///
     /// # Errors
-    /// It cannot be read, or is no trace.
+    /// Fails if the file cannot be read, or is no trace.
     pub fn open(path: &Path) -> Result<Option<Growing>, ReadError> {
         let reader = match TraceReader::open(path) {
             Ok(reader) => reader,
@@ -119,7 +119,7 @@ impl Growing {
     /// many frames that was.
     ///
     /// # Errors
-    /// The file cannot be read, or became shorter.
+    /// Fails if the file cannot be read, or became shorter.
     pub fn poll(&mut self, listener: &mut dyn Listener) -> Result<usize, ReadError> {
         let mut told = 0;
         for Unreadable { frame, wanted, tries } in std::mem::take(&mut self.unreadable) {

@@ -25,7 +25,7 @@ pub struct OpenFile {
 /// The regular files that the process of `folder` (`/proc/PID`) holds open.
 ///
 /// # Errors
-/// It may not be looked at, or has ended.
+/// Fails if the process has ended, or if this user may not look at it.
 pub fn open_files(folder: &Path) -> io::Result<Vec<OpenFile>> {
     let mut files = Vec::new();
     for entry in folder.join("fd").read_dir()? {
@@ -51,7 +51,7 @@ pub struct ProcessTraces {
 /// The traces of process `pid` and its children.
 ///
 /// # Errors
-/// There is no such process, it may not be looked at, or it is not recorded by gpuprof.
+/// Fails if there is no such process, if this user may not look at it, or if gpuprof does not record it.
 pub fn traces(pid: u32) -> Result<ProcessTraces> {
     let own = proc_folder(pid);
     if !own.exists() {

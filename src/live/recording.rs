@@ -49,7 +49,7 @@ impl Recording {
     /// Opens the recording at `path`; `None`: there is nothing in the file yet.
     ///
     /// # Errors
-    /// The file cannot be read, or is no trace.
+    /// Fails if the file cannot be read, or is no trace.
     pub fn open(path: &Path) -> Result<Option<Recording>, ReadError> {
         let Some(current) = Growing::open(path)? else { return Ok(None) };
         let segment = current.header().segment;

@@ -53,7 +53,7 @@ impl<L: Listener> Watch<L> {
     /// Looks for recordings, if it is time, and tells every listener what is new in its own.
     ///
     /// # Errors
-    /// The first time: what was named cannot be used.
+    /// Fails if what was named cannot be used. Only the first call can fail.
     pub fn poll(&mut self, make: impl Fn(&Path) -> L) -> Result<()> {
         if self.looked.is_none_or(|at| at.elapsed() >= LOOK_EVERY) {
             let first = self.looked.replace(Instant::now()).is_none();

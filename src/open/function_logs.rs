@@ -25,7 +25,7 @@ impl Frames {
     /// Opens `paths` as [`Frames::open`] does, and joins `logs` to them. Without paths the logs are all there is.
     ///
     /// # Errors
-    /// As [`Frames::open`]; a log that cannot be used.
+    /// Fails as [`Frames::open`] does, and if a log cannot be used.
     pub fn open_with(paths: &[PathBuf], need: &Need, logs: &FunctionLogs) -> Result<Frames> {
         let mut frames = match paths.is_empty() && !logs.paths.is_empty() {
             true => Frames::default(),

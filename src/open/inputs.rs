@@ -32,7 +32,7 @@ const FOLDER_DEPTH: usize = 4;
 /// Expands `paths` to files in path order, without repeats.
 ///
 /// # Errors
-/// A path that does not exist, a pattern that matches nothing, a folder that cannot be read.
+/// Fails if a path does not exist, if a pattern matches nothing, or if a folder cannot be read.
 pub fn expand(paths: &[PathBuf]) -> Result<Vec<InputFile>> {
     Ok(look(paths)?.files)
 }
@@ -40,7 +40,7 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<InputFile>> {
 /// As [`expand`], and says what was left out.
 ///
 /// # Errors
-/// As [`expand`].
+/// Fails as [`expand`] does.
 pub fn look(paths: &[PathBuf]) -> Result<Inputs> {
     let mut files = Vec::new();
     let mut dumps = Vec::new();

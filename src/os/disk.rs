@@ -30,7 +30,7 @@ impl Room {
 /// Room on the file system that `path` lies on.
 ///
 /// # Errors
-/// There is no such path, or it cannot be looked at.
+/// Fails if there is no such path, or if it cannot be looked at.
 pub fn room(path: &Path) -> io::Result<Room> {
     let path = c_string(path)?;
     let mut about = MaybeUninit::<libc::statvfs>::zeroed();
@@ -53,7 +53,7 @@ pub fn room(path: &Path) -> io::Result<Room> {
 /// Makes a new folder in `parent`, which nobody else may look into: its name is `begin` and six characters.
 ///
 /// # Errors
-/// There is no such parent, or nothing can be made in it.
+/// Fails if there is no such parent, or if nothing can be made in it.
 pub fn private_folder(parent: &Path, begin: &str) -> io::Result<PathBuf> {
     let mut path = c_string(&parent.join(format!("{begin}XXXXXX")))?.into_bytes_with_nul();
     // SAFETY: a C string of our own, which the function overwrites in place.

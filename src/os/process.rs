@@ -34,7 +34,7 @@ pub fn wait(pid: i32) {
 /// none now. Does not wait.
 ///
 /// # Errors
-/// A signal came in between, or there is no such child.
+/// Fails if a signal came in between, or if there is no such child.
 pub fn look(pid: i32) -> std::io::Result<Option<(i32, i32)>> {
     let mut status = 0;
     // SAFETY: `status` is ours.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// A column that a source has read.
 ///
 /// # Errors
-/// A type that no source has.
+/// Fails if the column has a type that no source has.
 pub fn from_polars(column: &pl::Column) -> Result<Column> {
     let series = column.as_materialized_series();
     let failed = |e: pl::PolarsError| Problem::Wrong(e.to_string());
@@ -99,7 +99,7 @@ fn text(column: &pl::StringChunked) -> Column {
 /// An answer as a frame.
 ///
 /// # Errors
-/// Parts of files that cannot be read.
+/// Fails if a part of a file cannot be read.
 pub fn to_frame(answer: &Relation) -> Result<DataFrame> {
     let fields = answer.fields.iter().filter(|field| !field.hidden);
     let columns = fields.map(|field| Ok(to_polars(&field.name, &*field.data.get()?, answer.rows)));

@@ -47,7 +47,7 @@ const STACK_BYTES: usize = 256 << 20;
 /// Does `work` on a thread whose stack is large enough for every statement: reading, answering and dropping it.
 ///
 /// # Errors
-/// No thread can be had.
+/// Fails if no thread can be started.
 pub fn on_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> std::io::Result<T> {
     std::thread::scope(|scope| {
         let worker = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work)?;
@@ -85,7 +85,8 @@ impl<'c> Engine<'c> {
     /// The answer to a query.
     ///
     /// # Errors
-    /// Unknown names, values of wrong kinds, what SQL has and this has not.
+    /// Fails if the query names something that does not exist, uses values of a wrong kind, or needs a part of SQL that
+    /// this engine does not have.
     pub fn run(&self, query: &Query) -> Result<Relation> {
         self.query(query, &Tables::default(), None)
     }

@@ -39,7 +39,7 @@ const WIDTH_ROWS: usize = 1000;
 /// Writes some answers. `cut` shortens long text in [`Format::Table`], so that a row has room on a terminal.
 ///
 /// # Errors
-/// Those of `out`; several answers, or none, where one file holds exactly one.
+/// Fails if `out` cannot be written to, or if the format holds exactly one answer and there are several or none.
 pub fn write(
     out: &mut (dyn Write + Send),
     answers: &[DataFrame],

@@ -27,7 +27,7 @@ pub fn looks_like_sql(text: &str) -> bool {
 /// Checks that `statement` only reads, and reads only sources.
 ///
 /// # Errors
-/// It does something else.
+/// Fails if the statement does something else.
 pub fn check(statement: &str) -> Result<()> {
     let tokens = tokens(statement);
     let Some(first) = tokens.iter().find(|t| !t.is_symbol("(")) else {

@@ -114,7 +114,7 @@ impl Table for Stored {
 /// `names` of `source`, in that order.
 ///
 /// # Errors
-/// A part of a file that cannot be read.
+/// Fails if a part of a file cannot be read.
 pub fn frame(source: &dyn Source, trace: &Trace, names: &[&str]) -> Result<DataFrame> {
     let frame = source.read(trace, names).map_err(|e| Problem::Read(Box::new(e)))?;
     frame.select(names.iter().copied()).map_err(|e| Problem::Wrong(e.to_string()))

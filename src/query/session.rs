@@ -51,7 +51,7 @@ fn read_as(text: &str, written: &str) -> Result<Statement> {
 /// What has to be read to answer `statements`: the tables that their sources are made from.
 ///
 /// # Errors
-/// A statement that is no query, or that asks for a source there is none of.
+/// Fails if a statement is not a query, or asks for a source that does not exist.
 pub fn need(statements: &[&str]) -> Result<Need> {
     let mut need = Need::full(&[]);
     for statement in statements {
@@ -67,7 +67,7 @@ impl Session {
     /// Opens `paths` for what `need` says.
     ///
     /// # Errors
-    /// Paths that hold no trace.
+    /// Fails if a path holds no trace.
     pub fn open(paths: &[PathBuf], need: &Need) -> Result<Session> {
         Ok(Session::new(Frames::open(paths, need)?))
     }
@@ -90,7 +90,7 @@ impl Session {
     /// As [`Session::notes`], with losses that were recorded; for after an answer, which may have found damage.
     ///
     /// # Errors
-    /// A part of a file that cannot be read.
+    /// Fails if a part of a file cannot be read.
     pub fn all_notes(&self) -> Result<Vec<Note>> {
         let missing = partial::missing(self.frames())?;
         let mut notes = self.notes();
@@ -101,8 +101,8 @@ impl Session {
     /// The answer to one statement.
     ///
     /// # Errors
-    /// Text that is not SQL, names that there are none of, statements that are no query, parts of files that cannot be
-    /// read.
+    /// Fails if the text is not SQL, if it names something that does not exist, if a statement is not a query, or if a
+    /// part of a file cannot be read.
     pub fn run(&self, text: &str) -> Result<DataFrame> {
         deep(|| self.answer(text))
     }
@@ -124,7 +124,7 @@ impl Session {
     /// How one statement would be answered, as text for people. Nothing is read.
     ///
     /// # Errors
-    /// Text that is not SQL, and names of tables that there are none of.
+    /// Fails if the text is not SQL, or if it names a table that does not exist.
     pub fn explain(&self, text: &str) -> Result<String> {
         deep(|| plan(text))
     }
@@ -158,7 +158,7 @@ fn one_column<'a>(name: &str, lines: impl Iterator<Item = &'a str>) -> Result<Da
 /// Reads every row of one source, for tests and documents.
 ///
 /// # Errors
-/// A part of a file that cannot be read.
+/// Fails if a part of a file cannot be read.
 pub fn rows(session: &Session, source: &dyn Source) -> Result<DataFrame> {
     let names: Vec<&str> = source.columns().iter().map(|c| c.name).collect();
     scan::frame(source, &session.trace, &names).map_err(|problem| explain::error(problem, "", &[]))

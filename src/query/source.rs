@@ -77,7 +77,7 @@ pub trait Source: Send + Sync {
     /// The rows, with at least the columns in `wanted`.
     ///
     /// # Errors
-    /// A part of a file that cannot be read.
+    /// Fails if a part of a file cannot be read.
     fn read(&self, trace: &Trace, wanted: &[&str]) -> Result<DataFrame>;
 }
 

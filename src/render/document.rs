@@ -21,7 +21,7 @@ impl Document {
     /// `rows`: objects by column name).
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Fails if `out` cannot be written to.
     pub fn write(&self, out: &mut dyn Write, format: Format) -> io::Result<()> {
         if format == Format::Json {
             let notes: Vec<_> = self.notes.iter().map(|n| json!({ "code": n.code, "text": n.text })).collect();

@@ -10,7 +10,7 @@ const CHUNK: usize = 1 << 12;
 /// the text of some ten thousand is in memory at a time.
 ///
 /// # Errors
-/// Those of `out`.
+/// Fails if `out` cannot be written to.
 pub fn write_lines<R: Sync>(
     out: &mut dyn Write,
     rows: &[R],

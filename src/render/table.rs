@@ -146,7 +146,7 @@ impl Table {
     /// Writes the table in `format`; `json` lacks the enclosing document, which the caller adds notes to.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Fails if `out` cannot be written to.
     pub fn write(&self, out: &mut dyn Write, format: Format) -> io::Result<()> {
         match format {
             Format::Table => self.write_text(out, usize::MAX),
@@ -160,7 +160,7 @@ impl Table {
     /// Writes the table for a terminal: long text is cut.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Fails if `out` cannot be written to.
     pub fn write_cut(&self, out: &mut dyn Write) -> io::Result<()> {
         self.write_text(out, TEXT_WIDTH_CAP)
     }

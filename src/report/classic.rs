@@ -115,7 +115,7 @@ pub const RANGES_UNASKED: usize = 50;
 /// Writes the report; says whether there was anything to show. What is left out on purpose goes to `hidden`.
 ///
 /// # Errors
-/// A part of a file that cannot be read, an output that cannot be written.
+/// Fails if a part of a file cannot be read, or if the output cannot be written.
 pub fn write(
     out: &mut dyn Write,
     labels: &Labels,

@@ -56,7 +56,7 @@ pub fn label(row: &FunctionRow) -> String {
 /// Writes the table.
 ///
 /// # Errors
-/// Those of `out`.
+/// Fails if `out` cannot be written to.
 pub fn write(out: &mut dyn Write, functions: &[FunctionRow], order: &Order) -> io::Result<()> {
     let calls: i128 = functions.iter().map(|row| i128::from(row.calls)).sum();
     let primitive: i128 = functions.iter().map(|row| i128::from(row.primitive_calls)).sum();

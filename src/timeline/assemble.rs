@@ -91,7 +91,7 @@ impl Timeline {
     /// The page with everything in it.
     ///
     /// # Errors
-    /// More records or bytes than a page should hold.
+    /// Fails if there are more records or bytes than a page should hold.
     pub fn page(&self) -> Result<String> {
         let serve = "run the same command with --serve, which shows traces of any size, or choose a part with --from \
                      and --to";

@@ -245,7 +245,7 @@ impl Memory {
     /// Reads table `memory`.
     ///
     /// # Errors
-    /// A part of a file that cannot be read.
+    /// Fails if a part of a file cannot be read.
     pub(super) fn read(frames: &Frames, filter: &Filter) -> Result<Memory> {
         frames.fold(
             &tables::MEMORY,

@@ -43,7 +43,7 @@ impl Timeline {
     /// How many records have a matching name, and the first of them in time.
     ///
     /// # Errors
-    /// A query that is no regular expression though it looks like one.
+    /// Fails if the query looks like a regular expression and is not one.
     pub fn search(&self, query: &str, limit: usize) -> Result<Value> {
         let wanted = self.matching_names(query)?;
         let find = |(id, row): (usize, &Row)| {

@@ -56,7 +56,7 @@ impl Timeline {
     /// The JSON that a page starts from.
     ///
     /// # Errors
-    /// None that a trace can cause.
+    /// No trace can make this fail.
     pub fn meta(&self, inline: bool) -> Result<String> {
         let counters = self.rows.iter().enumerate().filter_map(|(id, row)| {
             let quantity = row.counter?;

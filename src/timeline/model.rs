@@ -204,7 +204,7 @@ impl Model {
     /// Reads the records that pass.
     ///
     /// # Errors
-    /// A part of a file that cannot be read; records too far apart for one timeline.
+    /// Fails if a part of a file cannot be read, or if records are too far apart for one timeline.
     pub fn read(labels: &Labels, filter: &Filter) -> Result<Model> {
         let frames = labels.frames();
         let read = |table, takes, ends| Raw::read(frames, filter, table, takes, ends);

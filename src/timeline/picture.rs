@@ -85,8 +85,8 @@ pub fn need() -> Need {
 /// Draws what `filter` selects.
 ///
 /// # Errors
-/// Nothing to draw; a width or scale that cannot be drawn; a part of a file that cannot be read; an output that cannot
-/// be written.
+/// Fails if there is nothing to draw, if the width or the scale cannot be drawn, if a part of a file cannot be read, or
+/// if the output cannot be written.
 pub fn picture(
     frames: &Frames,
     labels: &Labels,
@@ -128,7 +128,7 @@ pub fn picture(
 /// Reads everything that is drawn, in so many columns.
 ///
 /// # Errors
-/// Nothing to draw; a part of a file that cannot be read.
+/// Fails if there is nothing to draw, or if a part of a file cannot be read.
 pub fn make(
     frames: &Frames,
     labels: &Labels,

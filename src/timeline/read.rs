@@ -119,7 +119,7 @@ impl Raw {
     /// The rows of `table` that pass, in no order.
     ///
     /// # Errors
-    /// A part of a file that cannot be read.
+    /// Fails if a part of a file cannot be read.
     pub(super) fn read(
         frames: &Frames,
         filter: &Filter,
@@ -231,7 +231,7 @@ impl Raw {
     /// by everything else: the order of batches must not show.
     ///
     /// # Errors
-    /// More records than can be numbered.
+    /// Fails if there are more records than can be numbered.
     pub(super) fn sort(&mut self, outer_first: bool) -> Result<()> {
         if u32::try_from(self.start_ns.len()).is_err() {
             return Err(Error::new(format!("{} records are too many for a timeline", self.start_ns.len()))

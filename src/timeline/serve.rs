@@ -34,7 +34,7 @@ impl Server {
     /// Listens on a port of the loopback interface; 0: any that is free.
     ///
     /// # Errors
-    /// The port is taken or not allowed; no random numbers.
+    /// Fails if the port is taken or not allowed, or if the system gives no random numbers.
     pub fn bind(port: u16) -> Result<Server> {
         let failed = |e: io::Error| {
             Error::new(format!("127.0.0.1:{port}: cannot listen: {e}"))
@@ -57,7 +57,7 @@ impl Server {
     /// Answers until the program ends.
     ///
     /// # Errors
-    /// The description of the timeline cannot be made.
+    /// Fails if the description of the timeline cannot be made.
     pub fn run(&self, timeline: &Timeline) -> Result<()> {
         let (page, policy) = served_page();
         let site = Site {

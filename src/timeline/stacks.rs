@@ -17,7 +17,7 @@ const FIELDS: [FieldName; 7] =
 /// All functions of all sampled threads that pass, in no order.
 ///
 /// # Errors
-/// A part of a file that cannot be read.
+/// Fails if a part of a file cannot be read.
 pub(super) fn read(frames: &Frames, filter: &Filter) -> Result<Raw> {
     let mut raw = Raw::with_fields(&FIELDS);
     let mut open: HashMap<SampledThread, Vec<(HostFrame, i64)>> = HashMap::new();

@@ -101,7 +101,7 @@ fn unix_ns() -> i64 {
 /// Measures once and writes that.
 ///
 /// # Errors
-/// What was named cannot be used or holds nothing yet; the output cannot be written.
+/// Fails if what was named cannot be used or holds nothing yet, or if the output cannot be written.
 pub fn once(request: &Request, format: Format, out: &mut dyn Write) -> Result<()> {
     let mut meter = Meter::new(request, request.window_ns);
     meter.poll()?;
@@ -115,7 +115,7 @@ pub fn once(request: &Request, format: Format, out: &mut dyn Write) -> Result<()
 /// Measures again and again and writes each measurement, until all traces are finished or the time is up.
 ///
 /// # Errors
-/// As [`once`].
+/// Fails as [`once`] does.
 pub fn lines(request: &Request, format: Format, out: &mut dyn Write) -> Result<()> {
     let mut meter = Meter::new(request, request.window_ns);
     let mut writer = Writer { format, request, has_written: false };
@@ -180,7 +180,7 @@ impl Writer<'_> {
 /// Draws the screen until somebody ends it.
 ///
 /// # Errors
-/// What was named cannot be used; the terminal is none or is gone.
+/// Fails if what was named cannot be used, if there is no terminal, or if the terminal is gone.
 pub fn screen(request: &Request) -> Result<()> {
     terminal::give_back_on_panic();
     let mut meter = Meter::new(request, WIDEST_NS.max(request.window_ns));

@@ -30,7 +30,7 @@ impl Held {
     /// Makes the terminal a screen.
     ///
     /// # Errors
-    /// It is none, or refuses.
+    /// Fails if the output is not a terminal, or if the terminal refuses.
     pub fn take() -> io::Result<Held> {
         let (ending, stopping) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
         for signal in ENDING {
@@ -54,7 +54,7 @@ impl Held {
     /// Stops the program as Ctrl+Z does, and takes the terminal again when it goes on.
     ///
     /// # Errors
-    /// The terminal cannot be had back.
+    /// Fails if the terminal cannot be taken back.
     pub fn suspend(&mut self) -> io::Result<()> {
         leave();
         signal_hook::low_level::emulate_default_handler(SIGTSTP)?;

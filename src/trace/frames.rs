@@ -132,7 +132,7 @@ impl Frames {
     /// nothing. Native files answer from their frame headers.
     ///
     /// # Errors
-    /// A part of a file that cannot be read.
+    /// Fails if a part of a file cannot be read.
     pub fn time_span(&self) -> Result<Option<(i64, i64)>> {
         Ok(self.time_spans()?.into_values().reduce(|(a, b), (from, to)| (a.min(from), b.max(to))))
     }
@@ -140,7 +140,7 @@ impl Frames {
     /// As [`Frames::time_span`], for each process apart.
     ///
     /// # Errors
-    /// A part of a file that cannot be read.
+    /// Fails if a part of a file cannot be read.
     pub fn time_spans(&self) -> Result<BTreeMap<u32, (i64, i64)>> {
         self.time_spans_of(&[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH, &tables::API])
     }
@@ -149,7 +149,7 @@ impl Frames {
     /// without starts, or with neither durations nor ends, have none.
     ///
     /// # Errors
-    /// A part of a file that cannot be read.
+    /// Fails if a part of a file cannot be read.
     pub fn time_spans_of(&self, tables: &[&'static TableSpec]) -> Result<BTreeMap<u32, (i64, i64)>> {
         let has = |table: &TableSpec, name: &str| table.columns.iter().any(|column| column.name == name);
         let [start, duration, end] = [any::START_NS, any::DURATION_NS, any::END_NS].map(|column| column.name());
@@ -225,7 +225,7 @@ impl Frames {
     /// Makes every process begin at 0, whatever its clock.
     ///
     /// # Errors
-    /// A part of a file that cannot be read.
+    /// Fails if a part of a file cannot be read.
     pub fn align_starts(&mut self) -> Result<()> {
         for (process, (start, _)) in self.time_spans()? {
             let offset = self.offset_ns(process).saturating_sub(start);

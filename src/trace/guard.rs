@@ -14,7 +14,7 @@ thread_local! {
 /// Runs `decode`; a panic inside it becomes an error text and is not printed.
 ///
 /// # Errors
-/// The panic's message.
+/// Fails if `decode` panics, with the message of the panic.
 pub fn guarded<T>(decode: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

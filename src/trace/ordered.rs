@@ -96,8 +96,8 @@ impl Frames {
     /// Memory: what overlaps in time, decoded; not the trace.
     ///
     /// # Errors
-    /// A part of a file that cannot be read, or what `each` returns. Damaged frames were noted when the file was
-    /// opened and are passed over.
+    /// Fails if a part of a file cannot be read, and with any error that `each` returns. Damaged frames were noted when
+    /// the file was opened and are passed over.
     pub fn in_order(
         &self,
         tables: &[&'static TableSpec],

@@ -64,7 +64,7 @@ impl ParquetFile {
     /// `trace::guard::guarded`.
     ///
     /// # Errors
-    /// A footer that is none, or that says what Polars does not know.
+    /// Fails if the file has no valid footer, or if the footer says something that Polars does not know.
     pub fn open(mut source: Source) -> PolarsResult<ParquetFile> {
         let metadata = source.metadata()?;
         let schema = read::infer_schema(&metadata)?;
@@ -89,7 +89,7 @@ impl ParquetFile {
     /// One column of row group `group`, which must exist.
     ///
     /// # Errors
-    /// No column of this name; bytes that cannot be read or decoded.
+    /// Fails if there is no column of this name, or if bytes cannot be read or decoded.
     pub fn decode(&self, group: usize, column: &str) -> PolarsResult<Column> {
         let field = self.schema.try_get(column)?;
         let parts = self.metadata.row_groups[group].columns_under_root_iter(column);

@@ -78,7 +78,7 @@ impl Capture {
     /// Reads what a person wrote.
     ///
     /// # Errors
-    /// What is wrong with it, as the end of a sentence that begins with the value.
+    /// Fails if the value is not valid. The error says why, as the end of a sentence that begins with the value.
     pub fn parse(value: &[u8]) -> Result<Capture, String> {
         match value {
             b"all" => return Ok(Capture::All),

@@ -37,7 +37,7 @@ impl RuntimeDir {
     /// Reads the value of `GPUPROF_RUNTIME_DIR`.
     ///
     /// # Errors
-    /// What is wrong with it, as the end of a sentence.
+    /// Fails if the value is not valid. The error says why, as the end of a sentence.
     pub fn parse(value: &[u8]) -> Result<RuntimeDir, String> {
         match value {
             b"off" => Ok(RuntimeDir::Off),

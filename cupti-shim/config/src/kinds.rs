@@ -144,7 +144,7 @@ impl Kinds {
     /// Reads a list: `+NAME` and `-NAME` change the default set, names without a sign replace it.
     ///
     /// # Errors
-    /// What is wrong with it, as the end of a sentence that begins with the value.
+    /// Fails if the value is not valid. The error says why, as the end of a sentence that begins with the value.
     pub fn parse(value: &[u8]) -> Result<Kinds, String> {
         let value = std::str::from_utf8(value).map_err(|_| "is not text".to_owned())?;
         let words: Vec<&str> = value.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();

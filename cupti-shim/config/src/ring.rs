@@ -21,7 +21,7 @@ impl Ring {
     /// Reads `30s`, `512MiB` or `30s,512MiB`.
     ///
     /// # Errors
-    /// What is wrong with it, as the end of a sentence that begins with the value.
+    /// Fails if the value is not valid. The error says why, as the end of a sentence that begins with the value.
     pub fn parse(value: &[u8]) -> Result<Ring, String> {
         let mut ring = Ring { keep_ns: None, most_bytes: None };
         for part in value.split(|b| *b == b',') {
@@ -88,7 +88,7 @@ impl DumpRule {
     /// Reads a list of rules.
     ///
     /// # Errors
-    /// What is wrong with it, as the end of a sentence that begins with the value.
+    /// Fails if the value is not valid. The error says why, as the end of a sentence that begins with the value.
     pub fn parse_list(value: &[u8]) -> Result<Vec<DumpRule>, String> {
         let mut rules = Vec::new();
         for part in value.split(|b| *b == b',') {

@@ -107,7 +107,7 @@ fn parts(template: &[u8]) -> Result<Vec<Part<'_>>, TemplateError> {
 /// Says before a launch what would fail in every process: unknown placeholders and variables that are not set.
 ///
 /// # Errors
-/// The first thing that is wrong.
+/// Fails if the template is wrong. The error names the first thing that is wrong.
 pub fn check(template: &[u8], lookup: &dyn Fn(&[u8]) -> Option<Vec<u8>>) -> Result<(), TemplateError> {
     for part in parts(template)? {
         if let Part::Variable(name) = part {
@@ -120,7 +120,7 @@ pub fn check(template: &[u8], lookup: &dyn Fn(&[u8]) -> Option<Vec<u8>>) -> Resu
 /// Says what is wrong with a template, whatever the environment: variables are looked up in each process.
 ///
 /// # Errors
-/// The first thing that is wrong.
+/// Fails if the template is wrong. The error names the first thing that is wrong.
 pub fn check_form(template: &[u8]) -> Result<(), TemplateError> {
     parts(template).map(drop)
 }
@@ -129,7 +129,7 @@ pub fn check_form(template: &[u8]) -> Result<(), TemplateError> {
 /// its default name.
 ///
 /// # Errors
-/// What [`check`] says.
+/// Fails if the template is wrong, as [`check`] does.
 pub fn expand(template: &[u8], facts: &TemplateFacts<'_>) -> Result<Vec<u8>, TemplateError> {
     let mut path = Vec::with_capacity(template.len() + 64);
     let in_folder = if template.ends_with(b"/") { DEFAULT.as_bytes() } else { b"" };

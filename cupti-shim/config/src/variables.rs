@@ -217,7 +217,7 @@ impl Variable {
     /// Says what is wrong with a value, as the end of a sentence that begins with it.
     ///
     /// # Errors
-    /// What is wrong.
+    /// Fails if the value is not valid. The error says why.
     pub fn check(&self, value: &[u8]) -> Result<(), String> {
         (self.read)(&mut Settings::default(), value)
     }
@@ -225,7 +225,7 @@ impl Variable {
     /// Puts a value into `settings`.
     ///
     /// # Errors
-    /// What is wrong with it, as [`Variable::check`] says it; `settings` stay as they were.
+    /// Fails if the value is not valid, with the words of [`Variable::check`]. Then `settings` stay as they were.
     pub fn put(&self, settings: &mut Settings, value: &[u8]) -> Result<(), String> {
         (self.read)(settings, value)
     }

@@ -57,7 +57,8 @@ pub fn install(settings: &Settings) {
     }
 }
 
-/// See [`crate::fork`]: what a child inherited wakes nobody.
+/// What a forked child forgets ([`crate::fork`]): the signals that its parent got, and where the parent's control
+/// thread is woken. A signal to the child must wake nobody in the parent.
 pub(super) fn forget() {
     WAKE.store(-1, Ordering::Release);
     SIGNALS.store(0, Ordering::Release);

@@ -16,7 +16,7 @@ pub fn take() -> bool {
     CAME.load(Ordering::Relaxed) && CAME.swap(false, Ordering::AcqRel)
 }
 
-/// See [`crate::fork`]: a child was not asked.
+/// What a forked child forgets ([`crate::fork`]): a signal that came to its parent. It did not ask the child.
 pub fn forget() {
     CAME.store(false, Ordering::Release);
 }

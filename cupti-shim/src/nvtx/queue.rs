@@ -47,7 +47,8 @@ pub fn prepare() {
     }
 }
 
-/// See [`crate::fork`]. The old queue is left where it is.
+/// What a forked child forgets ([`crate::fork`]): the events that wait in its parent's queue, and how many were lost
+/// there. The child gets a new queue. The memory of the old queue is not freed.
 pub fn forget() {
     if !QUEUE.load(Ordering::Acquire).is_null() {
         QUEUE.store(Box::into_raw(Box::new(ArrayQueue::new(CAPACITY))), Ordering::Release);

@@ -37,7 +37,7 @@ pub fn guarded<R>(otherwise: R, body: impl FnOnce() -> R) -> R {
     answer
 }
 
-/// See [`crate::fork`].
+/// What a forked child forgets ([`crate::fork`]): which ranges had opened the gate of its parent and have not ended.
 pub(super) fn forget() {
     for slot in &MATCHED {
         slot.store(0, Ordering::Relaxed);

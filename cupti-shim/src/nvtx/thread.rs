@@ -65,7 +65,8 @@ pub fn epoch() -> u32 {
     EPOCH.load(Ordering::Relaxed)
 }
 
-/// See [`crate::fork`]: every thread forgets what it inherited, at its next call.
+/// What a forked child forgets ([`crate::fork`]): the state of every thread. Each thread forgets what it inherited at
+/// its next call.
 pub fn forget() {
     EPOCH.fetch_add(1, Ordering::Relaxed);
 }

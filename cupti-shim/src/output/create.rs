@@ -110,7 +110,8 @@ fn proc_path(fd: i32) -> Option<CString> {
 /// ids and host names.
 static TOKEN: AtomicU64 = AtomicU64::new(0);
 
-/// See [`crate::fork`]: in a namespace of its own a child can have its parent's pid.
+/// What a forked child forgets ([`crate::fork`]): the token of its parent's hidden files. The child needs a token of
+/// its own, because in a namespace of its own it can have its parent's pid.
 pub fn forget() {
     TOKEN.store(0, Ordering::Relaxed);
 }

@@ -159,8 +159,9 @@ pub fn shared() -> &'static Shared {
     }
 }
 
-/// See [`crate::fork`]. What a child inherited is left where it is: a thread of the parent may have been half way through
-/// a push.
+/// What a forked child forgets ([`crate::fork`]): all that the parent's threads share with its writer, such as queues,
+/// buffers and counts. The child gets a new one. The old one is neither used nor freed, because a thread of the parent
+/// may have been in the middle of a push.
 pub fn forget() {
     if !SHARED.load(Ordering::Acquire).is_null() {
         SHARED.store(Box::into_raw(Box::new(Shared::new(&NAMES))), Ordering::Release);

@@ -16,7 +16,7 @@ impl Stacks {
     /// samples.
     ///
     /// # Errors
-    /// A part of a file that cannot be read.
+    /// Fails if a part of a file cannot be read.
     pub fn cpu(labels: &Labels, filter: &Filter) -> Result<Stacks> {
         let frames = labels.frames();
         let host = HostStacks::read(frames)?;
@@ -42,7 +42,7 @@ impl Stacks {
     /// Stacks of process, Python frames and work, for the GPU work that `filter` selects: each where it was launched.
     ///
     /// # Errors
-    /// A part of a file that cannot be read.
+    /// Fails if a part of a file cannot be read.
     pub fn gpu_python(labels: &Labels, filter: &Filter) -> Result<Stacks> {
         let frames = labels.frames();
         let host = HostStacks::read(frames)?;

@@ -73,7 +73,7 @@ impl At {
     /// The time in nanoseconds since 1970.
     ///
     /// # Errors
-    /// It is over, or too far away to be meant.
+    /// Fails if the time is already over, or so far away that it cannot be meant.
     pub fn unix_ns(&self) -> Result<i64> {
         let now = now_unix_ns();
         self.after(now, local_offset_ns(now))

@@ -37,7 +37,7 @@ impl PlaceArg {
     /// The folder, by the flag or by the variable.
     ///
     /// # Errors
-    /// It is no path.
+    /// Fails if the value of the variable cannot be a path.
     pub fn chosen(&self) -> Result<RuntimeDir> {
         let variable = || std::env::var_os("GPUPROF_RUNTIME_DIR").filter(|value| !value.is_empty());
         match (&self.runtime_dir, variable()) {
@@ -63,7 +63,7 @@ impl Targets {
     /// The processes that are meant; at least one.
     ///
     /// # Errors
-    /// There is none, or nobody said which of several.
+    /// Fails if there is no such process, or if there are several and nobody said which one is meant.
     pub fn find(&self) -> Result<Vec<Process>> {
         self.choice.find(&self.pids)
     }

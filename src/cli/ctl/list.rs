@@ -33,7 +33,7 @@ pub struct Args {
 /// Runs `list`.
 ///
 /// # Errors
-/// There is nothing to list, or the folder that was named is refused.
+/// Fails if there is nothing to list, or if the folder that was named is refused.
 pub fn run(args: &Args) -> Result<()> {
     let chosen = args.place.chosen()?;
     let found = control::find(&chosen)?;
@@ -165,7 +165,7 @@ pub fn reasons(found: &ProcessSearch, others: &[WithoutSocket]) -> Vec<String> {
 /// Runs `status`.
 ///
 /// # Errors
-/// There is nobody to ask.
+/// Fails if there is no process to ask.
 pub fn status(targets: &Targets, format: Format) -> Result<()> {
     let processes = targets.find()?;
     let mut out = io::stdout();

@@ -16,7 +16,7 @@ const WORK: Duration = Duration::from_secs(12);
 /// Sends `request` to all `processes` at once. Each gets a line, as it answers: `done` makes it of the answer.
 ///
 /// # Errors
-/// One of them did not obey.
+/// Fails if one of the processes did not obey.
 pub fn to_all(
     processes: Vec<Process>,
     request: &Value,

@@ -33,7 +33,7 @@ const INTERVAL: Duration = Duration::from_millis(50);
 /// Waits for processes and prints them, until it is ended.
 ///
 /// # Errors
-/// No collector, no place for the traces; what was recorded cannot be printed.
+/// Fails if there is no collector, if there is no place for the traces, or if what was recorded cannot be printed.
 pub fn run(request: &Request) -> Result<Ended> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// Checks before anything runs that the file can be written at the end.
 ///
 /// # Errors
-/// It is there, and is not to be overwritten; there is no such folder.
+/// Fails if the file exists and must not be overwritten, or if its folder does not exist.
 pub fn check(pattern: &str, overwrite: bool) -> Result<()> {
     if logfile::names_the_process(pattern) {
         return Ok(());
@@ -50,7 +50,7 @@ fn error(text: &str) -> Error {
 /// Writes the database of one process; returns its path.
 ///
 /// # Errors
-/// The trace cannot be read, the file cannot be written.
+/// Fails if the trace cannot be read, or if the file cannot be written.
 pub fn write(request: &Request, pattern: &str, trace: &Path, pid: u32) -> Result<PathBuf> {
     let path = path(pattern, pid)?;
     free(&path, request.overwrite)?;

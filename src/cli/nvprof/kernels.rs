@@ -5,7 +5,7 @@ use regex::Regex;
 /// Checks a path: four parts or one, each a regular expression.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Fails if the path is not valid. The error says why.
 pub fn check(path: &str) -> Result<(), String> {
     // Names of C++ functions have colons of their own, in pairs.
     let parts: Vec<&str> = path.split(':').collect();

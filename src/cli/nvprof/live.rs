@@ -30,7 +30,7 @@ use std::sync::Arc;
 /// Runs the application; says how it ended.
 ///
 /// # Errors
-/// What keeps it from being started; what was recorded cannot be printed.
+/// Fails if the program cannot be started, or if what was recorded cannot be printed.
 pub fn run(request: &Request) -> Result<Ended> {
     let log = Arc::new(Log::open(request)?);
     if let Some(pattern) = &request.export {

@@ -29,7 +29,7 @@ impl Log {
     /// Opens the log that was asked for. A file of its own for each process is opened when the process is known.
     ///
     /// # Errors
-    /// The file cannot be made, in nvprof's words.
+    /// Fails if the file cannot be made. The error has nvprof's words.
     pub fn open(request: &Request) -> Result<Log> {
         let sink = match request.log_file.as_deref() {
             None | Some("%2") => Sink::Stderr,
@@ -45,7 +45,7 @@ impl Log {
     /// Writes lines about process `pid`, or about none, unless the log is to be quiet.
     ///
     /// # Errors
-    /// Those of `write`, and of the file.
+    /// Fails with any error that `write` returns, and if the file of the log cannot be created or written.
     pub fn write(&self, pid: Option<u32>, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
         if self.quiet { write(&mut io::sink()) } else { self.write_always(pid, write) }
     }
@@ -75,7 +75,7 @@ impl Log {
     /// Writes one of nvprof's messages.
     ///
     /// # Errors
-    /// Those of the file.
+    /// Fails if the file of the log cannot be created or written.
     pub fn say(&self, pid: Option<u32>, message: &Message) -> Result<()> {
         self.write(pid, |out| message.write(out, Prefix(pid)).map_err(|e| Error::output(&e)))
     }
@@ -83,7 +83,7 @@ impl Log {
     /// Writes a warning about the session where lines about process `pid` go.
     ///
     /// # Errors
-    /// Those of the file.
+    /// Fails if the file of the log cannot be created or written.
     pub fn remark(&self, pid: Option<u32>, text: &str) -> Result<()> {
         self.write(pid, |out| Message::Warning(text).write(out, Prefix(None)).map_err(|e| Error::output(&e)))
     }
@@ -91,7 +91,7 @@ impl Log {
     /// Writes a warning.
     ///
     /// # Errors
-    /// Those of the file.
+    /// Fails if the file of the log cannot be created or written.
     pub fn warn(&self, pid: Option<u32>, text: &str) -> Result<()> {
         self.say(pid, &Message::Warning(text))
     }
@@ -99,7 +99,7 @@ impl Log {
     /// Writes what is said even to those who want no output: that the application failed.
     ///
     /// # Errors
-    /// Those of the file.
+    /// Fails if the file of the log cannot be created or written.
     pub fn fail(&self, pid: Option<u32>, message: &Message) -> Result<()> {
         self.write_always(pid, |out| message.write(out, Prefix(None)).map_err(|e| Error::output(&e)))
     }

@@ -11,7 +11,7 @@ use std::ffi::OsString;
 /// Reads a command line, without the name of the program.
 ///
 /// # Errors
-/// What nvprof calls an error, in its words; options that are refused.
+/// Fails where nvprof reports an error, with nvprof's words, and if an option is refused.
 pub fn parse(words: &[OsString]) -> Result<Request> {
     let mut request = Request::default();
     let mut said = Vec::new();

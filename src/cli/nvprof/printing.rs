@@ -84,7 +84,7 @@ fn what(request: &Request) -> Option<What> {
 /// Writes everything about `source`.
 ///
 /// # Errors
-/// A file that cannot be read, an output that cannot be written.
+/// Fails if a file cannot be read, or if the output cannot be written.
 pub fn write(out: &mut dyn Write, request: &Request, source: &Source) -> Result<Shown> {
     let what = what(request);
     let needs = |what: Option<What>| {

@@ -8,7 +8,7 @@ use crate::report::nvprof::logfile;
 /// Checks a request, and adds to what is said about it.
 ///
 /// # Errors
-/// Options that contradict each other; no application.
+/// Fails if options contradict each other, or if no application was named.
 pub fn check(request: &mut Request) -> Result<()> {
     if request.help || request.version {
         return Ok(());

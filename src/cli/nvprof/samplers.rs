@@ -43,7 +43,7 @@ const METRICS: [(&[u8], Measure); 5] = [
 /// Samples of clocks, temperature, power and fans that the traces hold, by device.
 ///
 /// # Errors
-/// A part of a file that cannot be read.
+/// Fails if a part of a file cannot be read.
 pub fn system_samples(frames: &Frames, filter: &Filter) -> Result<Vec<DeviceSamples>> {
     type ByDevice = BTreeMap<(u32, u32), Vec<(Measure, f64)>>;
     let measures: Vec<(u32, Measure)> = (0..frames.names.len() as u32)
@@ -85,7 +85,7 @@ pub fn system_samples(frames: &Frames, filter: &Filter) -> Result<Vec<DeviceSamp
 /// The stacks that were sampled of process `pid` (`None`: of all), `hertz` times a second, from the traces of the run.
 ///
 /// # Errors
-/// A part of a file that cannot be read.
+/// Fails if a part of a file cannot be read.
 pub fn cpu_profile(labels: &Labels, filter: &Filter, hertz: u32, pid: Option<u32>) -> Result<Profile> {
     let known = HostStacks::read(labels.frames())?;
     let mut path = Vec::new();

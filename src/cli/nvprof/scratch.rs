@@ -16,7 +16,7 @@ impl Scratch {
     /// Makes one in the folder for temporary files.
     ///
     /// # Errors
-    /// There is no such folder, or nothing can be made in it.
+    /// Fails if the folder for temporary files does not exist, or if nothing can be made in it.
     pub fn make() -> Result<Scratch> {
         let parent = std::env::temp_dir();
         let parent = fs::canonicalize(&parent).unwrap_or(parent);

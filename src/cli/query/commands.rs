@@ -56,7 +56,7 @@ pub fn unknown(line: &str) -> Option<String> {
 /// Writes what a command answers.
 ///
 /// # Errors
-/// Those of `out`.
+/// Fails if `out` cannot be written to.
 pub fn write(out: &mut dyn Write, command: Command) -> io::Result<()> {
     let first_line = |source: &dyn Source| source.doc().lines().next().unwrap_or_default().trim().to_owned();
     match command {

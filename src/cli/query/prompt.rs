@@ -61,7 +61,7 @@ fn history_file() -> Option<PathBuf> {
 /// Opens the traces and answers what is typed, until the end of input.
 ///
 /// # Errors
-/// Paths that hold no trace, a terminal that cannot be read.
+/// Fails if a path holds no trace, or if the terminal cannot be read.
 pub fn run(events: &Events, paths: &[PathBuf], format: Format, wide: bool) -> Result<()> {
     let session = Session::new(events.open(paths, &Need::all())?);
     say(&session.notes());

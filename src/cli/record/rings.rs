@@ -64,7 +64,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 /// Files get second names there; where file systems cannot do that, they are copied. The folder appears whole.
 ///
 /// # Errors
-/// The folder cannot be made or filled; nothing is left of the attempt.
+/// Fails if the folder cannot be made or filled. Then nothing is left of the attempt.
 pub fn keep(ring: &Path, reason: &str) -> io::Result<Option<PathBuf>> {
     let files = segments(ring);
     if files.is_empty() {

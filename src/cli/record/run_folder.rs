@@ -26,7 +26,7 @@ impl RunFolder {
     /// Makes the place that `-o` or `GPUPROF_OUTPUT` asks for, or a new folder here named after the command.
     ///
     /// # Errors
-    /// A template that would fail in every process, a place where nothing can be made.
+    /// Fails if the template would fail in every process, or if nothing can be made at the place.
     pub fn make(wanted: Option<&OsStr>, command: &OsStr) -> Result<RunFolder> {
         let here = std::env::current_dir().map_err(|e| {
             Error::new(format!("the current folder cannot be told: {e}")).remedy("choose a place with -o /path")
@@ -95,7 +95,7 @@ impl RunFolder {
     /// taken gets a suffix.
     ///
     /// # Errors
-    /// A place where nothing can be made.
+    /// Fails if nothing can be made at the place.
     pub fn launcher_trace(&self, command: &OsStr) -> Result<PathBuf> {
         let host = host();
         if let Some(folder) = self.folder.as_ref() {

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// The launcher's trace with all samplers that were asked for; `None`: none was, and there is no file and no thread.
 ///
 /// # Errors
-/// The trace cannot be made.
+/// Fails if the trace cannot be made.
 pub fn companion(args: &Args, settings: &Settings, place: &RunFolder) -> Result<Option<Companion>> {
     let mut samplers: Vec<Box<dyn Sampler>> = Vec::new();
     if let Some(options) = args.host_stacks.options() {
@@ -39,7 +39,7 @@ pub fn companion(args: &Args, settings: &Settings, place: &RunFolder) -> Result<
 /// The period of `--sample`.
 ///
 /// # Errors
-/// No length of time, or one that is out of range.
+/// Fails if the text is not a length of time, or if the length is out of range.
 pub fn period(text: &str) -> Result<Duration> {
     let (least, most) = samples::PERIODS;
     let Length(ns) = text.parse()?;

@@ -33,7 +33,7 @@ impl<'o> Output<'o> {
     /// Writes a piece that is ready.
     ///
     /// # Errors
-    /// The output cannot be written.
+    /// Fails if the output cannot be written.
     pub fn write(&mut self, packed: Vec<u8>) -> Result<()> {
         self.thread.push(packed)
     }
@@ -41,7 +41,7 @@ impl<'o> Output<'o> {
     /// Writes text.
     ///
     /// # Errors
-    /// The output cannot be written.
+    /// Fails if the output cannot be written.
     pub fn text(&mut self, text: Vec<u8>) -> Result<()> {
         let packed = self.packing()(text)?;
         self.write(packed)

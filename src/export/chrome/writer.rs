@@ -58,7 +58,7 @@ impl<'a, 'n> Writer<'a, 'n> {
     /// A document of which nothing is written yet.
     ///
     /// # Errors
-    /// A part of a file that cannot be read.
+    /// Fails if a part of a file cannot be read.
     pub fn new(
         context: &'a Context<'a>,
         naming: &'n mut Naming<'a>,
@@ -86,7 +86,7 @@ impl<'a, 'n> Writer<'a, 'n> {
     /// Writes the next rows.
     ///
     /// # Errors
-    /// The output cannot be written.
+    /// Fails if the output cannot be written.
     pub fn chunk(&mut self, chunk: &Chunk, output: &mut Output) -> Result<()> {
         let (entries, chunk) = self.details.sort_out(chunk);
         self.entries(&entries, output)?;
@@ -110,7 +110,7 @@ impl<'a, 'n> Writer<'a, 'n> {
     /// Writes the rows that waited for others.
     ///
     /// # Errors
-    /// The output cannot be written.
+    /// Fails if the output cannot be written.
     pub fn rest(&mut self, output: &mut Output) -> Result<()> {
         let placed = self.placing.rest();
         self.placed(&placed, output)
@@ -163,7 +163,7 @@ impl<'a, 'n> Writer<'a, 'n> {
     /// Writes the functions of CPU samples as slices that begin and end, once all other slices are written.
     ///
     /// # Errors
-    /// A part of a file that cannot be read; the output cannot be written.
+    /// Fails if a part of a file cannot be read, or if the output cannot be written.
     pub fn stacks(&mut self, output: &mut Output) -> Result<()> {
         let zero_ns = self.begin(None, output)?;
         let (frames, filter, labels) = (self.context.frames, self.context.filter, self.context.labels);
@@ -263,7 +263,7 @@ impl<'a, 'n> Writer<'a, 'n> {
     /// Writes rows that are not drawn.
     ///
     /// # Errors
-    /// The output cannot be written.
+    /// Fails if the output cannot be written.
     pub fn listed(&mut self, chunk: &Chunk, output: &mut Output) -> Result<()> {
         self.begin(None, output)?;
         // Rows of many tables and processes alternate in time; in lists their order means nothing.
@@ -281,7 +281,7 @@ impl<'a, 'n> Writer<'a, 'n> {
     /// Ends the document.
     ///
     /// # Errors
-    /// The output cannot be written.
+    /// Fails if the output cannot be written.
     pub fn finish(&mut self, output: &mut Output) -> Result<()> {
         self.begin(None, output)?;
         let left_over = self.details.left_over();

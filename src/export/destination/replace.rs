@@ -28,7 +28,7 @@ struct List {
 /// Whether a file may get the name `wanted`, which the user called `given`.
 ///
 /// # Errors
-/// A folder or a file is in the way.
+/// Fails if a folder or a file is in the way.
 pub fn check_file(given: &Path, wanted: &Path, replace: Replace) -> Result<()> {
     if given.as_os_str().as_encoded_bytes().ends_with(b"/") || wanted.is_dir() {
         return Err(Error::at(given, "is a folder, and this format is one file").remedy("name a file with -o"));
@@ -47,7 +47,7 @@ pub fn check_file(given: &Path, wanted: &Path, replace: Replace) -> Result<()> {
 /// Whether a folder may get the name `wanted`, which the user called `given`.
 ///
 /// # Errors
-/// A file is in the way, or a folder that is not empty and must not be lost.
+/// Fails if a file is in the way, or a folder that is not empty and must not be lost.
 pub fn check_folder(given: &Path, wanted: &Path, replace: Replace) -> Result<()> {
     if wanted.symlink_metadata().is_ok() && !wanted.is_dir() {
         return Err(Error::at(given, "is a file, and this format is a folder").remedy("name a folder with -o"));
@@ -72,7 +72,8 @@ fn is_vacant(wanted: &Path) -> bool {
 /// Gives a complete folder its name.
 ///
 /// # Errors
-/// What is in the way now must not be lost, the name cannot be taken, or the old folder cannot be removed.
+/// Fails if something is in the way now that must not be lost, if the name cannot be taken, or if the old folder cannot
+/// be removed.
 pub fn take_folder(temporary: Temporary, wanted: &Path, replace: Replace) -> Result<()> {
     let unnamed = |e: std::io::Error| Error::at(wanted, format_args!("cannot be given its name: {e}"));
     // Hours may have passed since this was asked first.
@@ -91,7 +92,7 @@ pub fn take_folder(temporary: Temporary, wanted: &Path, replace: Replace) -> Res
 /// Adds the list of files to a complete folder, unless its format has a manifest; returns how much there is.
 ///
 /// # Errors
-/// A file that cannot be read or written.
+/// Fails if the folder cannot be read, or if the list cannot be written.
 pub fn list_files(folder: &Path) -> Result<Size> {
     let failed = |e: std::io::Error| Error::at(folder, format_args!("cannot be read: {e}"));
     let contents = Contents::of(folder).map_err(failed)?;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// The user called it `given`; `output` is where that leads.
 ///
 /// # Errors
-/// Such an output.
+/// Fails if the output is one of the sources, or a folder that holds one of them.
 pub fn protect(given: &Path, output: &Path, sources: &[PathBuf]) -> Result<()> {
     let Ok(metadata) = fs::metadata(output) else { return Ok(()) };
     if !metadata.is_dir() {
@@ -28,7 +28,7 @@ pub fn protect(given: &Path, output: &Path, sources: &[PathBuf]) -> Result<()> {
 /// The same for an output that is open already: its name and what it is.
 ///
 /// # Errors
-/// As there.
+/// Fails if the output is such a file.
 pub fn protect_node(name: &str, output: &Metadata, sources: &[PathBuf]) -> Result<()> {
     // A pipe or a terminal may well be on both sides.
     if !output.is_file() {

@@ -37,7 +37,7 @@ const LINKS: usize = 40;
 /// What `path` stands for; `-` is the standard output.
 ///
 /// # Errors
-/// What can be neither replaced nor written into.
+/// Fails if what is there can be neither replaced nor written into.
 pub fn of(path: &Path) -> Result<Target> {
     if path == Path::new("-") {
         let name = "the standard output".to_owned();

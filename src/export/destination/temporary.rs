@@ -24,7 +24,7 @@ impl Temporary {
     /// A new file in the folder of `wanted`, under a hidden name.
     ///
     /// # Errors
-    /// The file cannot be created.
+    /// Fails if the file cannot be created.
     pub fn file_beside(wanted: &Path) -> io::Result<(Temporary, File)> {
         create(|n| hidden(wanted, n, "part"), |path| File::create_new(path))
     }
@@ -32,7 +32,7 @@ impl Temporary {
     /// A new folder beside `wanted`, under a hidden name.
     ///
     /// # Errors
-    /// The folder cannot be created.
+    /// Fails if the folder cannot be created.
     pub fn folder_beside(wanted: &Path) -> io::Result<Temporary> {
         create(|n| hidden(wanted, n, "part"), |path| fs::create_dir(path)).map(|(temporary, ())| temporary)
     }
@@ -40,7 +40,7 @@ impl Temporary {
     /// A new file in the folder for temporary files.
     ///
     /// # Errors
-    /// The file cannot be created.
+    /// Fails if the file cannot be created.
     pub fn file_elsewhere() -> io::Result<(Temporary, File)> {
         let folder = std::env::temp_dir();
         create(|n| hidden(&folder.join("gpuprof"), n, "part"), |path| File::create_new(path))
@@ -54,7 +54,7 @@ impl Temporary {
     /// Gives it its name, in place of what has that name now.
     ///
     /// # Errors
-    /// What the system says.
+    /// Fails if the system refuses, with the system's own error.
     pub fn rename(self, wanted: &Path) -> io::Result<()> {
         // Behind the lock, so that no signal's handler removes what has just got its name.
         let mut unfinished = unfinished();
@@ -68,7 +68,7 @@ impl Temporary {
     /// Whatever fails, one of the two has the name.
     ///
     /// # Errors
-    /// What the system says.
+    /// Fails if the system refuses, with the system's own error.
     pub fn rename_over_folder(self, wanted: &Path) -> io::Result<PathBuf> {
         let aside = (0..NAMES).map(|n| hidden(wanted, n, "old")).find(|path| path.symlink_metadata().is_err());
         let aside = aside.ok_or_else(|| io::Error::from(io::ErrorKind::AlreadyExists))?;

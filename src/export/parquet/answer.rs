@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Writes an answer: numbers, text and yes or no; every column may hold NULL.
 ///
 /// # Errors
-/// A column of another type; whatever `out` says.
+/// Fails if a column has another type, or if `out` cannot be written to.
 pub fn write(out: &mut (dyn Write + Send), answer: &DataFrame) -> Result<()> {
     let failed =
         |why: &dyn std::fmt::Display| Error::new(format!("the answer cannot be written as Parquet: {why}"));

@@ -75,7 +75,7 @@ impl<'a, 'n> Writer<'a, 'n> {
     /// A trace of which nothing is written yet.
     ///
     /// # Errors
-    /// A part of a file that cannot be read.
+    /// Fails if a part of a file cannot be read.
     pub fn new(
         context: &'a Context<'a>,
         output: &'n mut WriteThread,
@@ -110,7 +110,7 @@ impl<'a, 'n> Writer<'a, 'n> {
     /// Writes the next rows.
     ///
     /// # Errors
-    /// The output cannot be written.
+    /// Fails if the output cannot be written.
     pub fn chunk(&mut self, chunk: &Chunk) -> Result<()> {
         let placed = self.placing.place(chunk);
         self.placed(&placed, false)
@@ -119,7 +119,7 @@ impl<'a, 'n> Writer<'a, 'n> {
     /// Writes what is left of the rows.
     ///
     /// # Errors
-    /// The output cannot be written.
+    /// Fails if the output cannot be written.
     pub fn finish(&mut self) -> Result<()> {
         let placed = self.placing.rest();
         self.placed(&placed, true)
@@ -128,7 +128,7 @@ impl<'a, 'n> Writer<'a, 'n> {
     /// Writes the functions of CPU samples as slices, once all rows are written.
     ///
     /// # Errors
-    /// A part of a file that cannot be read; the output cannot be written.
+    /// Fails if a part of a file cannot be read, or if the output cannot be written.
     pub fn stacks(&mut self) -> Result<()> {
         let (frames, filter, labels) = (self.context.frames, self.context.filter, self.context.labels);
         let mut out = Vec::new();

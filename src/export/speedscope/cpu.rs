@@ -18,7 +18,7 @@ impl CpuTimeline {
     /// Takes the next sample: what stands from `start_ns` on for `weight_ns`, both on the profile's clock.
     ///
     /// # Errors
-    /// The temporary file failed.
+    /// Fails if the temporary file cannot be written.
     pub(super) fn sample(
         &mut self,
         spill: &mut Spill,
@@ -33,7 +33,7 @@ impl CpuTimeline {
     /// Ends what is open, where the last sample ends.
     ///
     /// # Errors
-    /// The temporary file failed.
+    /// Fails if the temporary file cannot be written.
     pub(super) fn close(&mut self, spill: &mut Spill) -> Result<()> {
         let events = &mut self.events;
         self.stack.close(|edge| write(spill, events, &edge))

@@ -110,7 +110,7 @@ impl<'a> Profiles<'a> {
     /// Takes row `i` of `piece`. Rows come in the order of their start; those without valid times are left out.
     ///
     /// # Errors
-    /// The temporary file failed.
+    /// Fails if the temporary file cannot be written.
     pub(super) fn row(&mut self, piece: &Piece, i: usize) -> Result<()> {
         let process = piece.process;
         macro_rules! work {
@@ -209,7 +209,7 @@ impl<'a> Profiles<'a> {
     /// Closes everything.
     ///
     /// # Errors
-    /// The temporary file failed.
+    /// Fails if the temporary file cannot be written.
     pub(super) fn finish(mut self) -> Result<Finished> {
         let (first_ns, last_ns) = self.span.unwrap_or((0, 0));
         let mut timelines: Vec<_> = std::mem::take(&mut self.timelines).into_iter().collect();

@@ -34,7 +34,7 @@ impl Spill {
     /// Appends to `stream` what `write` writes.
     ///
     /// # Errors
-    /// The temporary file cannot be made or written.
+    /// Fails if the temporary file cannot be made or written.
     pub(super) fn append(&mut self, stream: &mut Stream, write: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
         write(&mut stream.held);
         if stream.held.len() < HELD_BYTES {
@@ -54,7 +54,7 @@ impl Spill {
     /// Writes all of `stream` to `out`.
     ///
     /// # Errors
-    /// The temporary file cannot be read, or the output not be written.
+    /// Fails if the temporary file cannot be read, or if the output cannot be written.
     pub(super) fn copy(&mut self, stream: &Stream, out: &mut dyn Write) -> Result<()> {
         let mut piece = Vec::new();
         for &(offset, length) in &stream.pieces {

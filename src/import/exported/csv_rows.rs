@@ -84,7 +84,7 @@ impl Open {
 /// Reads all rows of wanted tables.
 ///
 /// # Errors
-/// A file that cannot be opened or has no heading. Rows that make no sense are counted and noted.
+/// Fails if the file cannot be opened or has no heading. Rows that make no sense are counted and noted.
 pub fn read(path: &Path, need: &Need, sink: &mut Sink, declared: &mut Declared) -> Result<()> {
     let file = File::open(path).map_err(|e| Error::at(path, format_args!("cannot be opened: {e}")))?;
     let mut file = BufReader::with_capacity(1 << 18, file);

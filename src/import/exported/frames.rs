@@ -66,7 +66,7 @@ impl Wanted {
 /// Reads one table.
 ///
 /// # Errors
-/// A file that cannot be opened or decoded.
+/// Fails if a file cannot be opened or decoded.
 pub fn read(path: &Path, wanted: Wanted, format: &str, sink: &mut Sink, declared: &mut Declared) -> Result<()> {
     let file = File::open(path).map_err(|e| Error::at(path, format_args!("cannot be opened: {e}")))?;
     let failed = |e: PolarsError| Error::at(path, format_args!("cannot be decoded: {e}")).remedy("export again");

@@ -80,7 +80,7 @@ impl Recorder {
     /// Begins a trace in the empty file at `path`.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// Fails if the file cannot be written.
     pub fn create(path: &Path, limits: Limits) -> Result<Recorder> {
         let file = OpenOptions::new().write(true).open(path).map_err(|e| unusable(path, e))?;
         let clock = Clock::start();

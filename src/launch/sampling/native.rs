@@ -57,7 +57,7 @@ pub struct Snapshot {
 /// Stops the thread, copies what unwinding needs, and lets it run on.
 ///
 /// # Errors
-/// It could not be stopped.
+/// Fails if the thread could not be stopped.
 pub fn snapshot(pid: u32, tid: u32) -> Result<Snapshot, Refused> {
     let mut stack = vec![0; STACK_BYTES];
     let stopped = Stopped::stop(tid)?;

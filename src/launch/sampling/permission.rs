@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt as _;
 /// Whether the memory of a process can be read: `Ok` also where it is gone or has nothing to read yet.
 ///
 /// # Errors
-/// One sentence: what is missing, and how to get it.
+/// Fails if the memory cannot be read. The error is one sentence, which says what is missing and how to get it.
 pub fn check(pid: u32) -> Result<(), String> {
     let refused = |error: &io::Error| {
         matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES | libc::ENOSYS)).then(|| reason(pid, error))

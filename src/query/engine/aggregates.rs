@@ -104,7 +104,7 @@ pub struct Call<'c> {
 /// The result for each of `groups`.
 ///
 /// # Errors
-/// Arguments of a wrong kind, and sums beyond 64 bits.
+/// Fails if an argument has a wrong kind, or if a sum does not fit into 64 bits.
 pub fn aggregate(of: Of, call: Call, groups: &Groups) -> Result<Column> {
     let total = groups.of.len();
     let Some(argument) = call.arguments.first() else {

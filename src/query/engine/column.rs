@@ -302,7 +302,7 @@ impl Column {
     /// As integers that fit into 64 signed bits; truth values are 0 and 1.
     ///
     /// # Errors
-    /// Text, decimals, and ids beyond the signed range.
+    /// Fails if the column holds text, decimals, or an id beyond the signed range.
     pub fn as_ints(&self) -> Result<Cow<'_, [i64]>> {
         match &self.values {
             Values::Int(values) => Ok(Cow::Borrowed(values)),
@@ -322,7 +322,7 @@ impl Column {
     /// As decimals.
     ///
     /// # Errors
-    /// Text.
+    /// Fails if the column holds text.
     pub fn as_floats(&self) -> Result<Cow<'_, [f64]>> {
         match &self.values {
             Values::Float(values) => Ok(Cow::Borrowed(values)),
@@ -336,7 +336,7 @@ impl Column {
     /// As truth values; numbers are true unless they are 0.
     ///
     /// # Errors
-    /// Text.
+    /// Fails if the column holds text.
     pub fn as_bools(&self) -> Result<Cow<'_, [bool]>> {
         match &self.values {
             Values::Bool(values) => Ok(Cow::Borrowed(values)),
@@ -350,7 +350,7 @@ impl Column {
     /// Codes and words.
     ///
     /// # Errors
-    /// Anything but text.
+    /// Fails if the column does not hold text.
     pub fn as_text(&self) -> Result<(&[u32], &Arc<Words>)> {
         match &self.values {
             Values::Text(codes, words) => Ok((codes, words)),
@@ -361,7 +361,7 @@ impl Column {
     /// Rows for which a condition holds; unknown does not.
     ///
     /// # Errors
-    /// Text.
+    /// Fails if the column holds text.
     pub fn selected(&self, rows: usize) -> Result<Vec<u32>> {
         let values = self.as_bools()?;
         let row = |row: &u32| values[self.at(*row as usize)] && self.is_valid(*row as usize);
@@ -371,7 +371,8 @@ impl Column {
     /// The values of `kind`, without a change of meaning: integers as decimals, ids as integers.
     ///
     /// # Errors
-    /// Text as a number, or the other way round.
+    /// Fails if `kind` cannot hold the values: text is never a number, a number is never text, and a decimal is never
+    /// an integer.
     pub fn widened(&self, kind: Kind) -> Result<Column> {
         let as_it_is = |values: Values| Column { kind, values, valid: self.valid.clone(), constant: self.constant };
         if self.kind == kind {
@@ -405,7 +406,7 @@ pub const NO_ROW: u32 = u32::MAX;
 /// `parts` one behind another, each with its number of rows.
 ///
 /// # Errors
-/// Text beside numbers.
+/// Fails if some parts hold text and others hold numbers.
 pub fn concat(parts: &[(&Column, usize)]) -> Result<Column> {
     let mut kind = Kind::Null;
     for (part, _) in parts {

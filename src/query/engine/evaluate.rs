@@ -75,7 +75,8 @@ impl<'q> Scope<'q> {
     /// The values of `expression`.
     ///
     /// # Errors
-    /// Names that there are none of, values of wrong kinds, what SQL has and this has not.
+    /// Fails if the expression names something that does not exist, uses values of a wrong kind, or needs a part of SQL
+    /// that this engine does not have.
     pub fn evaluate(&self, expression: &Expr) -> Result<Column> {
         self.depth.set(self.depth.get() + 1);
         if self.depth.get() > DEEPEST {
@@ -89,7 +90,7 @@ impl<'q> Scope<'q> {
     /// As [`Scope::evaluate`], with a value stored for each row.
     ///
     /// # Errors
-    /// As there.
+    /// Fails as [`Scope::evaluate`] does.
     pub fn full(&self, expression: &Expr) -> Result<Column> {
         Ok(self.evaluate(expression)?.full(self.rows()).into_owned())
     }
@@ -461,7 +462,7 @@ impl<'q> Scope<'q> {
     /// All rows of this scope in the order of `keys`.
     ///
     /// # Errors
-    /// As [`Scope::evaluate`].
+    /// Fails as [`Scope::evaluate`] does.
     pub fn order(&self, keys: &[OrderByExpr], limit: Option<usize>) -> Result<Vec<u32>> {
         let columns = keys.iter().map(|key| self.evaluate(&key.expr)).collect::<Result<Vec<Column>>>()?;
         let sort: Vec<SortKey> = keys.iter().zip(&columns).map(|(key, column)| sort_key(key, column)).collect();

@@ -28,7 +28,8 @@ enum Using {
 /// The rows of `from` for which all of `conditions` hold.
 ///
 /// # Errors
-/// Unknown names, and what SQL has and this has not.
+/// Fails if `from` or a condition names something that does not exist, or needs a part of SQL that this engine does not
+/// have.
 pub fn relation(
     engine: &Engine,
     tables: &Tables,
@@ -359,7 +360,7 @@ fn compared<'e>(
 /// VALUES: rows of constants.
 ///
 /// # Errors
-/// Rows of different lengths, and columns of kinds that do not go together.
+/// Fails if the rows have different lengths, or if a column gets values of kinds that do not go together.
 pub fn values(engine: &Engine, tables: &Tables, outer: Option<&Outer>, rows: &[&[Expr]]) -> Result<Relation> {
     let width = rows.first().map_or(0, |row| row.len());
     if rows.iter().any(|row| row.len() != width) {

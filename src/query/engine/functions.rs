@@ -108,7 +108,7 @@ pub fn find(name: &str) -> Option<&'static Function> {
 /// Calls `function` with `arguments` for `rows` rows.
 ///
 /// # Errors
-/// The wrong number of arguments, or arguments of a wrong kind.
+/// Fails if the number of arguments is wrong, or if an argument has a wrong kind.
 pub fn call(function: &Function, arguments: &[Column], rows: usize) -> Result<Column> {
     let (least, most) = function.arguments;
     if arguments.len() < least || arguments.len() > most {
@@ -208,7 +208,7 @@ fn null_if(a: &Column, b: &Column, rows: usize) -> Result<Column> {
 /// The value behind the first condition that holds, else `otherwise`: CASE.
 ///
 /// # Errors
-/// Text beside numbers.
+/// Fails if some values are text and others are numbers, or if a condition is text.
 pub fn choose(cases: &[(Column, Column)], otherwise: &Column, rows: usize) -> Result<Column> {
     let all: Vec<&Column> = cases.iter().map(|(_, value)| value).chain([otherwise]).collect();
     if all.iter().all(|c| c.constant) && cases.iter().all(|(condition, _)| condition.constant) {
@@ -391,7 +391,7 @@ fn join_texts(between: &str, arguments: &[Column], rows: usize) -> Result<Column
 /// `a || b`: NULL where one of them is.
 ///
 /// # Errors
-/// None that is known.
+/// No value is known that makes this fail.
 pub fn concatenate(a: &Column, b: &Column, rows: usize) -> Result<Column> {
     let constant = a.constant && b.constant;
     let rows = if constant { 1 } else { rows };

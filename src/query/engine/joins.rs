@@ -61,7 +61,7 @@ pub struct Conditions<'c> {
 /// `left` and `right` beside each other.
 ///
 /// # Errors
-/// Keys of different kinds, and more rows than memory can hold.
+/// Fails if two keys have different kinds, or if there are more rows than memory can hold.
 pub fn join(how: How, left: &Relation, right: &Relation, conditions: &Conditions) -> Result<Relation> {
     let pairs = pairs(left, right, conditions)?;
     let mut has_left = vec![false; if how == How::Inner { 0 } else { left.rows }];
@@ -110,7 +110,7 @@ pub fn beside(left: &Relation, right: &Relation) -> Relation {
 /// Makes one column of the two that USING names, each in `joined` by its place.
 ///
 /// # Errors
-/// Kinds that do not go together.
+/// Fails if the two columns have kinds that do not go together.
 pub fn merge(how: How, joined: &mut Relation, left: usize, right: usize) -> Result<()> {
     joined.fields[right].hidden = true;
     if matches!(how, How::Right | How::Full) {

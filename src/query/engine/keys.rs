@@ -150,7 +150,7 @@ fn pairs((left, lefts): &(Vec<u32>, usize), (right, rights): &(Vec<u32>, usize))
 /// have none.
 ///
 /// # Errors
-/// Text beside numbers.
+/// Fails if a key is text on one side and a number on the other.
 pub fn joint(
     left: &[&Column],
     left_rows: usize,

@@ -7,7 +7,7 @@ use sqlparser::ast::{DataType, Value as Literal};
 /// A constant of the query.
 ///
 /// # Errors
-/// Numbers beyond 64 bits, and what no column can hold.
+/// Fails if the number does not fit into 64 bits, or if no column can hold such a constant.
 pub fn literal(value: &Literal) -> Result<Column> {
     Ok(Column::constant(match value {
         Literal::Number(digits, _) => return number(digits),
@@ -35,7 +35,7 @@ pub fn literal(value: &Literal) -> Result<Column> {
 /// A number as it is written.
 ///
 /// # Errors
-/// It does not fit into 64 bits.
+/// Fails if the number does not fit into 64 bits.
 pub fn number(digits: &str) -> Result<Column> {
     let value = if let Ok(value) = digits.parse::<i64>() {
         Value::Int(value)
@@ -53,7 +53,7 @@ pub fn number(digits: &str) -> Result<Column> {
 /// The kind that CAST names.
 ///
 /// # Errors
-/// A type that no column can have.
+/// Fails if no column can have this type.
 pub fn type_of(data_type: &DataType) -> Result<Kind> {
     use DataType as T;
     Ok(match data_type {

@@ -42,7 +42,7 @@ pub enum Arithmetic {
 /// `a` and `b`, row by row.
 ///
 /// # Errors
-/// Text, and results beyond 64 bits.
+/// Fails if a column holds text, or if a result does not fit into 64 bits.
 pub fn arithmetic(operation: Arithmetic, a: &Column, b: &Column, rows: usize) -> Result<Column> {
     use Arithmetic as A;
     let n = length(a, b, rows);
@@ -103,7 +103,7 @@ fn symbol(operation: Arithmetic) -> &'static str {
 /// Integers combined bit by bit.
 ///
 /// # Errors
-/// Anything but integers.
+/// Fails if a column does not hold integers.
 pub fn bits(a: &Column, b: &Column, rows: usize, of: impl Fn(i64, i64) -> i64) -> Result<Column> {
     let n = length(a, b, rows);
     let (x, y) = (a.as_ints()?, b.as_ints()?);
@@ -114,7 +114,7 @@ pub fn bits(a: &Column, b: &Column, rows: usize, of: impl Fn(i64, i64) -> i64) -
 /// `-a`.
 ///
 /// # Errors
-/// Text, and the one number that has no opposite.
+/// Fails if the column holds text, or the smallest number, which has no opposite.
 pub fn negative(a: &Column, rows: usize) -> Result<Column> {
     arithmetic(Arithmetic::Subtract, &Column::constant(Value::Int(0)), a, rows).map(|mut column| {
         // 0.0 - 0.0 is not -0.0, and nobody minds.
@@ -127,7 +127,7 @@ pub fn negative(a: &Column, rows: usize) -> Result<Column> {
 /// greater than all others.
 ///
 /// # Errors
-/// Text beside anything else.
+/// Fails if one column holds text and the other does not.
 pub fn compare(a: &Column, b: &Column, rows: usize, holds: impl Fn(Ordering) -> bool) -> Result<Column> {
     let n = length(a, b, rows);
     let valid = both_valid(a, b, n);
@@ -196,7 +196,7 @@ fn wide(column: &Column, row: usize) -> i128 {
 /// AND, where `decides` is false, and OR, where it is true: one side that decides is enough, even beside NULL.
 ///
 /// # Errors
-/// Text.
+/// Fails if a column holds text.
 pub fn logic(decides: bool, a: &Column, b: &Column, rows: usize) -> Result<Column> {
     let n = length(a, b, rows);
     let (x, y) = (a.as_bools()?, b.as_bools()?);
@@ -221,7 +221,7 @@ pub fn logic(decides: bool, a: &Column, b: &Column, rows: usize) -> Result<Colum
 /// NOT.
 ///
 /// # Errors
-/// Text.
+/// Fails if the column holds text.
 pub fn not(a: &Column) -> Result<Column> {
     let values = a.as_bools()?.iter().map(|value| !value).collect();
     Ok(Column { constant: a.constant, ..Column::bools(values, a.valid.clone()) })
@@ -236,7 +236,7 @@ pub fn is_null(a: &Column, negated: bool) -> Column {
 /// Whether `test` holds for the text of each row.
 ///
 /// # Errors
-/// Anything but text.
+/// Fails if the column does not hold text.
 pub fn test_words(a: &Column, test: impl Fn(&str) -> bool) -> Result<Column> {
     if a.kind == Kind::Null {
         return Ok(Column { kind: Kind::Bool, values: Values::bools(vec![false]), ..Column::null() });
@@ -250,7 +250,7 @@ pub fn test_words(a: &Column, test: impl Fn(&str) -> bool) -> Result<Column> {
 /// LIKE, SIMILAR and regular expressions: the texts of `a` against the pattern of each row of `pattern`.
 ///
 /// # Errors
-/// Anything but text, and what is no regular expression.
+/// Fails if a column does not hold text, or if a pattern is not a regular expression.
 pub fn matches(
     a: &Column,
     pattern: &Column,
@@ -275,7 +275,7 @@ pub fn matches(
 /// The regular expression for a pattern of LIKE: `%` is any text, `_` any letter.
 ///
 /// # Errors
-/// A pattern that is too large.
+/// Fails if the pattern is too large.
 pub fn like(pattern: &str, escape: Option<char>, mind_case: bool) -> Result<Regex> {
     let mut out = String::from(if mind_case { "(?s)^" } else { "(?si)^" });
     let mut letters = pattern.chars();
@@ -294,7 +294,7 @@ pub fn like(pattern: &str, escape: Option<char>, mind_case: bool) -> Result<Rege
 /// A regular expression.
 ///
 /// # Errors
-/// It is none.
+/// Fails if the pattern is not a regular expression.
 pub fn regex(pattern: &str) -> Result<Regex> {
     Regex::new(pattern).map_err(|e| {
         let why = e.to_string();
@@ -306,7 +306,7 @@ pub fn regex(pattern: &str) -> Result<Regex> {
 /// `a` as another type. `strict`: text that is no number is an error and not NULL.
 ///
 /// # Errors
-/// What does not fit, where `strict`.
+/// Fails if a value does not fit the type and `strict` is set.
 pub fn cast(a: &Column, to: Kind, strict: bool) -> Result<Column> {
     let n = a.stored();
     if a.kind == to || a.kind == Kind::Null {

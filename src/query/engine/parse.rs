@@ -23,7 +23,7 @@ pub enum Asked {
 /// The tree of one statement.
 ///
 /// # Errors
-/// What is not SQL, or not a question.
+/// Fails if the text is not SQL, or is not a question.
 pub fn statement(text: &str) -> Result<Asked> {
     let tokens = Tokenizer::new(&GenericDialect, text)
         .tokenize_with_location()

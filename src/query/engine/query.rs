@@ -16,7 +16,8 @@ const MOST_STEPS: usize = 100_000;
 /// The answer to a query.
 ///
 /// # Errors
-/// Unknown names, values of wrong kinds, what SQL has and this has not.
+/// Fails if the query names something that does not exist, uses values of a wrong kind, or needs a part of SQL that
+/// this engine does not have.
 pub fn query(engine: &Engine, query: &Query, tables: &Tables, outer: Option<&Outer>) -> Result<Relation> {
     let _level = engine.enter()?;
     let with;
@@ -270,7 +271,7 @@ fn distinct(relation: &Relation) -> Result<Relation> {
 /// The first of all rows that are equal.
 ///
 /// # Errors
-/// What cannot be read.
+/// Fails if a column cannot be read from its file.
 pub fn distinct_rows(relation: &Relation) -> Result<Vec<u32>> {
     let columns = relation.fields.iter().map(|field| field.data.get()).collect::<Result<Vec<_>>>()?;
     let groups = keys::groups(&columns.iter().map(|c| &**c).collect::<Vec<_>>(), relation.rows);

@@ -11,12 +11,12 @@ pub trait Table: Send + Sync {
     /// The number of rows.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// Fails if the file of the trace cannot be read.
     fn rows(&self) -> Result<usize>;
     /// One column.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// Fails if the column cannot be read from its file.
     fn column(&self, index: usize) -> Result<Arc<Column>>;
 }
 
@@ -48,7 +48,7 @@ impl Lazy {
     /// The column.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// Fails if the column cannot be read from its file.
     pub fn get(&self) -> Result<Arc<Column>> {
         let made = self.0.made.get_or_init(|| match &self.0.from {
             From::Made => Problem::wrong("a column is missing"),
@@ -90,7 +90,7 @@ impl Relation {
     /// All of `table`, called `alias`.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// Fails if the number of rows cannot be read from the file.
     pub fn of_table(table: &Arc<dyn Table>, alias: &str) -> Result<Relation> {
         let alias: Arc<str> = alias.into();
         let field = |(index, name): (usize, String)| Field {
@@ -113,7 +113,7 @@ impl Relation {
     /// The place of a column.
     ///
     /// # Errors
-    /// None or several have the name.
+    /// Fails if several columns have the name. If none has it, the place is `None`.
     pub fn find(&self, table: Option<&str>, name: &str) -> Result<Option<usize>> {
         let of_table = |field: &Field| table.is_none_or(|table| field.table.eq_ignore_ascii_case(table));
         let places = |same: &dyn Fn(&str) -> bool| -> Vec<usize> {
@@ -174,7 +174,7 @@ impl Relation {
     /// One behind another: the first relation's names, and as many columns in each.
     ///
     /// # Errors
-    /// Columns of kinds that do not go together.
+    /// Fails if columns at the same place have kinds that do not go together.
     pub fn stack(parts: &[Relation]) -> Result<Relation> {
         let Some(first) = parts.first() else { return Ok(Relation { fields: Vec::new(), rows: 0 }) };
         let mut fields = Vec::new();

@@ -28,7 +28,8 @@ enum Item<'q> {
 /// Runs one SELECT, with the ORDER BY and LIMIT behind it.
 ///
 /// # Errors
-/// Unknown names, values of wrong kinds, what SQL has and this has not.
+/// Fails if the query names something that does not exist, uses values of a wrong kind, or needs a part of SQL that
+/// this engine does not have.
 pub fn run(
     engine: &Engine,
     select: &Select,
@@ -297,7 +298,7 @@ fn group_keys<'q>(
 /// The place that a number of a column means.
 ///
 /// # Errors
-/// There are fewer columns.
+/// Fails if there is no column with this number.
 pub fn ordinal(number: &Expr, columns: usize) -> Result<usize> {
     let digits = number.to_string();
     match digits.parse::<usize>() {
@@ -393,7 +394,7 @@ fn project(items: &[(String, Item)], scope: &Scope) -> Result<Relation> {
 /// What ORDER BY sorts by.
 ///
 /// # Errors
-/// ORDER BY ALL, which is not supported.
+/// Fails if the query says ORDER BY ALL, which is not supported.
 pub fn order_keys(order: &OrderBy, relation: &Relation) -> Result<Vec<OrderByExpr>> {
     match &order.kind {
         OrderByKind::Expressions(keys) => {

@@ -18,7 +18,7 @@ const MOST_RUNS: usize = 20_000;
 /// The one value of a subquery.
 ///
 /// # Errors
-/// More than one row or column.
+/// Fails if the subquery has more than one row, or does not have exactly one column.
 pub fn scalar(scope: &Scope, query: &Query) -> Result<Column> {
     if let Some(column) = tied_aggregate(scope, query)? {
         return Ok(column);
@@ -43,7 +43,7 @@ pub fn scalar(scope: &Scope, query: &Query) -> Result<Column> {
 /// Whether a subquery has rows.
 ///
 /// # Errors
-/// As any query.
+/// Fails as [`Scope::evaluate`] does.
 pub fn exists(scope: &Scope, query: &Query) -> Result<Column> {
     if let Some(tie) = tie(scope, query, None)? {
         let (outer, inner, count) = tie.codes(scope)?;
@@ -57,7 +57,7 @@ pub fn exists(scope: &Scope, query: &Query) -> Result<Column> {
 /// `value IN (query)`: unknown where it is not found and a NULL may have been it.
 ///
 /// # Errors
-/// As any query.
+/// Fails as [`Scope::evaluate`] does.
 pub fn is_in(scope: &Scope, value: &Expr, query: &Query) -> Result<Column> {
     let value = scope.evaluate(value)?;
     if let Some(tie) = tie(scope, query, Some(&value))?
@@ -89,7 +89,7 @@ pub fn is_in(scope: &Scope, value: &Expr, query: &Query) -> Result<Column> {
 /// Whether each of `rows` values is one of `among`; unknown where it is not and a NULL may have been it.
 ///
 /// # Errors
-/// Text beside numbers.
+/// Fails if `value` is text and `among` holds numbers, or the other way round.
 pub fn membership(value: &Column, rows: usize, among: &Column, among_rows: usize) -> Result<Column> {
     if among_rows == 0 {
         return Ok(Column::bools(vec![false; rows], None));

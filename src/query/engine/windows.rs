@@ -139,7 +139,7 @@ impl Window {
     /// A function that only windows have.
     ///
     /// # Errors
-    /// Wrong arguments.
+    /// Fails if windows have no function of this name, or if the arguments are wrong.
     pub fn call(&self, name: &str, arguments: &[Column]) -> Result<Column> {
         let rows = self.sorted.len();
         let size = |place: usize| self.partitions[place].1 - self.partitions[place].0;
@@ -232,7 +232,7 @@ impl Window {
     /// An aggregate over each row's frame. `filter` says which rows take part, by row.
     ///
     /// # Errors
-    /// As [`aggregates::aggregate`], and frames that are too many to sum up one by one.
+    /// Fails as [`aggregates::aggregate`] does, and if there are too many frames to sum them up one by one.
     pub fn aggregate(
         &self,
         of: Of,

@@ -27,7 +27,7 @@ impl std::error::Error for ExpandError {}
 /// Replaces `%p` by the pid, `%h` by the host name, `%q{VAR}` by an environment variable and `%%` by `%`.
 ///
 /// # Errors
-/// If a variable is not set, or another character follows `%`.
+/// Fails if a variable is not set, or if another character follows `%`.
 pub fn expand(
     pattern: &str,
     pid: u32,

@@ -157,7 +157,7 @@ fn widen(all: &mut Option<(i64, i64)>, (from, to): (i64, i64)) {
 /// All rows that have a record in the window.
 ///
 /// # Errors
-/// A part of a file that cannot be read.
+/// Fails if a part of a file cannot be read.
 pub(super) fn read(frames: &Frames, filter: &Filter, columns: &Columns) -> Result<Rows> {
     let mut reading = Reading { frames, columns, rows: Rows::new() };
     frames.in_order(TABLES, filter, |chunk| {

@@ -37,7 +37,7 @@ impl Frames {
     /// Adds a native file, whose rows are decoded when somebody asks for them.
     ///
     /// # Errors
-    /// As [`NativeFile::open`].
+    /// Fails as [`NativeFile::open`] does.
     pub(crate) fn add_native(&mut self, path: &Path) -> Result<()> {
         let next = self.processes.len() as u32;
         let mut native = NativeFile::open(path, next, &mut self.notes)?;
@@ -70,7 +70,7 @@ impl Frames {
     /// Adds what `read` puts into a sink: the rows of a file of another tool.
     ///
     /// # Errors
-    /// What `read` fails with; rows that make no frame.
+    /// Fails with any error that `read` returns, and if the rows make no frame.
     pub(crate) fn add_imported(&mut self, path: &Path, read: impl FnOnce(&mut Sink) -> Result<()>) -> Result<()> {
         let mut sink = Sink::new(&mut self.names, &mut self.shapes.imported);
         read(&mut sink)?;
@@ -105,7 +105,7 @@ impl Frames {
     /// alone are looked up here.
     ///
     /// # Errors
-    /// A part of a file that cannot be read.
+    /// Fails if a part of a file cannot be read.
     pub(crate) fn collect_devices(&mut self) -> Result<()> {
         let table = &tables::DEVICE;
         let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();

@@ -23,7 +23,8 @@ impl Frames {
     /// nothing else, and `step` may read no other. Memory: one decoded batch per thread.
     ///
     /// # Errors
-    /// A part of a file that cannot be read. Damaged frames were noted when the file was opened and are passed over.
+    /// Fails if a part of a file cannot be read. Damaged frames were noted when the file was opened and are passed
+    /// over.
     pub fn fold<A: Send>(
         &self,
         table: &'static TableSpec,
@@ -189,7 +190,7 @@ impl Frames {
     /// u32 is left for ids and codes alone.
     ///
     /// # Errors
-    /// A part of a file that cannot be read.
+    /// Fails if a part of a file cannot be read.
     pub fn read(&self, table: &'static TableSpec, columns: &[&str]) -> Result<DataFrame> {
         let everything = Filter::everything();
         let parts: Vec<&Part> = self.parts.iter().filter(|part| part.table() == table).collect();

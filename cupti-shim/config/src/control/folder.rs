@@ -76,7 +76,7 @@ impl Folder {
     /// for root, who was told where to look.
     ///
     /// # Errors
-    /// Why it is refused.
+    /// Fails if the folder is refused. The error says why.
     pub fn open(path: &Path, owner: Option<u32>) -> Result<Folder, Refusal> {
         let name = c_path(path)?;
         let flags = libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
@@ -101,7 +101,7 @@ impl Folder {
     /// As [`Folder::open`]; makes the folder, mode 0700, and those above it, where they are missing.
     ///
     /// # Errors
-    /// Why it is refused.
+    /// Fails if the folder is refused. The error says why.
     pub fn open_or_make(path: &Path, owner: u32) -> Result<Folder, Refusal> {
         match Folder::open(path, Some(owner)) {
             Err(Refusal::Cannot(libc::ENOENT)) => {}

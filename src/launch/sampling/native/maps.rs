@@ -22,7 +22,7 @@ pub struct Mapping {
 /// The executable mappings of a process, by address.
 ///
 /// # Errors
-/// The process is gone, or nobody may look.
+/// Fails if the process is gone, or if this user may not read its mappings.
 pub fn executable(pid: u32) -> std::io::Result<Vec<Mapping>> {
     Ok(parse(&fs::read_to_string(format!("/proc/{pid}/maps"))?))
 }

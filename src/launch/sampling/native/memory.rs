@@ -10,7 +10,7 @@ const MOST_PIECES: usize = 64;
 /// Reads from `address` on as much of `buffer` as there is; returns how many bytes.
 ///
 /// # Errors
-/// Nothing there can be read, or nobody may.
+/// Fails if nothing can be read at this address, or if this user may not read it.
 pub fn read(pid: u32, address: u64, buffer: &mut [u8]) -> io::Result<usize> {
     let length = buffer.len().min(PAGE * (MOST_PIECES - 1));
     let mut pieces: Vec<libc::iovec> = Vec::with_capacity(MOST_PIECES);

@@ -80,7 +80,7 @@ impl Stopped {
     /// Stops a thread. All of this must happen on one thread of ours.
     ///
     /// # Errors
-    /// It cannot be stopped.
+    /// Fails if the thread cannot be stopped.
     pub fn stop(tid: u32) -> Result<Stopped, Refused> {
         let tid = libc::pid_t::try_from(tid).map_err(|_| Refused::Gone)?;
         if PENDING.with_borrow(|pending| pending.contains(&tid)) {
