@@ -85,9 +85,11 @@ fn is_wanted(kinds: &[u32]) -> bool {
     is_asked_for && !loaded.settings.disable && loaded.inert().is_none()
 }
 
-/// Gives CUPTI whatever a runtime has given us. Called when either of both comes, for nobody knows which is first.
+/// Gives CUPTI whatever a runtime has given us. Called when a runtime arrives and when CUPTI is ready, because nobody
+/// knows which of the two comes first.
 pub fn hand_over(session: &Session) {
-    // With the one in `arrived`: of two threads that each set their own and look for the other's, one finds it.
+    // This fence belongs together with the one in `arrived`. Two threads may each store their own part and then look
+    // for the part of the other. With both fences, at least one of them finds it.
     fence(Ordering::SeqCst);
     if !cupti::may_call() {
         return;
@@ -165,7 +167,7 @@ fn next(name: &CStr, within: *const c_void) -> Option<*mut c_void> {
 pub unsafe extern "C" fn acc_register_library(register: *mut c_void, unregister: *mut c_void, lookup: *mut c_void) {
     quiet_panics();
     guard("acc_register_library", || {
-        // Preloaded and named by a variable, we are found twice.
+        // If this library is preloaded and also named by a variable of the runtime, the runtime finds it twice.
         let before = OPENACC_GIVEN.values.each_ref().map(|value| value.load(Ordering::Relaxed));
         if before == [register, unregister, lookup] {
             return;

@@ -159,7 +159,8 @@ impl Flush {
             let word = self.session.flush_word.load(Ordering::Acquire);
             if let Some(request) = exit::requested() {
                 self.last_flush();
-                // Before the answer: whoever waits for it has the file closed, which says what we took.
+                // This must happen before the answer: whoever waits for the answer then has the file closed, and the
+                // file says how much time this thread used.
                 FLUSHES.rests();
                 exit::answer(request);
                 if request.is_last {
@@ -337,7 +338,8 @@ impl Flush {
 
     /// Records that CUPTI had no buffer for.
     fn ask_dropped(&mut self) {
-        // Never before a buffer was asked for, and never from a buffer callback: it takes CUPTI's own lock.
+        // CUPTI must not be asked before it has requested a buffer, nor from a buffer callback, because the question
+        // takes CUPTI's own lock.
         if self.session.shared.pool.requested() == 0 || !may_call() {
             return;
         }

@@ -146,7 +146,8 @@ fn hash(bytes: &[u8]) -> u64 {
         (wide as u64) ^ (wide >> 64) as u64
     };
     let word = |b: &[u8; 8]| u64::from_le_bytes(*b);
-    // Folded, or a short name could make up for its length.
+    // The length is folded before any byte is mixed in. Otherwise the bytes of a short name could cancel out its
+    // length.
     let mut state = fold(K[2] ^ bytes.len() as u64, K[1]);
     let mut rest = bytes;
     while let Some((first, after)) = rest.split_first_chunk::<8>() {

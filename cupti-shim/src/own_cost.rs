@@ -14,7 +14,7 @@ pub static FLUSHES: Meter = Meter::new();
 /// The thread of [`crate::control`].
 pub static CONTROL: Meter = Meter::new();
 
-/// It works, so that nobody else knows its time.
+/// The thread is working, so nobody else knows how much time it has used.
 const WORKS: i64 = -1;
 
 /// The CPU time of one thread in nanoseconds, as of its last rest; [`WORKS`] in between.

@@ -23,12 +23,12 @@ pub fn is_on_device(mem_kind: u32) -> bool {
 }
 
 impl Allocated {
-    /// Takes in one record: `operation` is a `CUpti_ActivityMemoryOperationType`. By how much the sum of the device
-    /// changes, and what it is then, in bytes; `None` where it stays.
+    /// Takes in one record; `operation` is a `CUpti_ActivityMemoryOperationType`. Returns by how many bytes the sum of
+    /// the device changes, and what the sum is then. Returns `None` if the sum stays the same.
     pub fn take(&mut self, device: Device, operation: u32, address: u64, bytes: i64) -> Option<(i64, i64)> {
         let bytes = bytes.max(0);
         let change = match operation {
-            // An address that is allocated again was released unseen.
+            // An address that is allocated again was released in between, and no record said so.
             memory_operation::ALLOCATION => bytes - self.live.insert((device, address), bytes).unwrap_or(0),
             memory_operation::RELEASE => -self.live.remove(&(device, address))?,
             _ => 0,

@@ -99,7 +99,7 @@ fn analyse(graph: &Graph) -> Dependencies {
         waiting_ns,
     };
     let mut rows: Vec<Row> = by_name.into_iter().map(row).collect();
-    // Stable, and by name before.
+    // The rows are in the order of names, and the sort is stable: rows with equal times stay in that order.
     rows.sort_by_key(|row| std::cmp::Reverse((row.critical_ns, row.waiting_ns)));
     let total_ns = rows.iter().map(|row| row.critical_ns).sum();
     Dependencies { rows, total_ns, parts, names: graph.names.clone() }

@@ -120,7 +120,7 @@ impl Choosing {
         paths.first().or(self.events.events.first()).map_or(Path::new("trace"), PathBuf::as_path)
     }
 
-    /// As [`Events::open`].
+    /// Opens traces and logs as [`Events::open`] does, and folds numbered names of ranges if that was asked for.
     ///
     /// # Errors
     /// Fails as [`Events::open`] does.
@@ -137,7 +137,7 @@ impl Choosing {
         self.events.sources(frames)
     }
 
-    /// As [`Events::paths`].
+    /// The paths to read, as [`Events::paths`] finds them.
     ///
     /// # Errors
     /// Fails as [`Events::paths`] does.

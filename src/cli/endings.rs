@@ -19,7 +19,7 @@ pub fn format<F: Copy>(output: &Path, known: &[(&str, F)], default: F, paths: &[
     if output.metadata().is_ok_and(|metadata| !metadata.is_file()) {
         return Ok(default);
     }
-    // That it is a trace which is read says more about the mistake.
+    // If the output is also a trace that is read, the error says so instead: that explains the mistake better.
     let read: Vec<PathBuf> = inputs::expand(paths).unwrap_or_default().into_iter().map(|file| file.path).collect();
     sources::protect(output, output, &read)?;
     let endings: Vec<String> = known.iter().map(|(name, _)| format!(".{name}")).collect();

@@ -54,7 +54,8 @@ impl<'s> Lines<'s> {
                     return None;
                 }
                 self.number += 1;
-                // A carriage return is half of an end, which nothing but an end begins with.
+                // A carriage return is the first half of a line end, and nothing else begins with one. So the line
+                // itself is complete.
                 self.unended = self.buffer.last() != Some(&b'\r');
                 if self.start - from > LINE_LIMIT {
                     self.too_long += 1;

@@ -210,7 +210,7 @@ impl Supervisor<'_> {
 
     fn received(&mut self, signal: i32, information: &SignalInfo) {
         let sender = information.sender();
-        // Asked always, so that the witness does not take this one for the next.
+        // The witness is asked every time. Otherwise it would take what it saw of this signal for the next one.
         let alone = !self.group_got_it(signal) && sender.is_some();
         // What the program itself sends to its parent is not meant for the program.
         if alone && sender != Some(self.child) {

@@ -12,7 +12,7 @@ use super::verbs;
 /// How long the other side may take for a request, and for the reading of an answer.
 const PATIENCE_NS: i64 = 10_000_000_000;
 
-/// See above.
+/// One connection: its socket, what has come of a request, and what is still to be sent of the answer.
 pub(super) struct Client {
     socket: Socket,
     input: Vec<u8>,

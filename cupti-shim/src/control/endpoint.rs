@@ -125,7 +125,8 @@ fn open_in(path: &Path, uid: u32) -> Result<Endpoint, Obstacle> {
     let name = own_name();
     remove_leftovers(&folder, name);
     let name = name.to_string();
-    // Under its own name only when it listens: who finds a socket that does not takes it for one whose process is gone.
+    // The socket gets its own name only when it listens. Whoever finds a socket that does not listen concludes that its
+    // process has ended.
     let early = format!("{name}{EARLY}");
     let own_proc = own_proc("");
     let address = control::address(path, &early, &own_proc, folder.fd());

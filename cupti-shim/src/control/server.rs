@@ -19,7 +19,7 @@ const CLIENTS: usize = 16;
 const BURST: u32 = 200;
 const PERIOD_NS: i64 = 100_000_000;
 
-/// See above.
+/// The control thread's listening socket, its waker and its clients.
 pub(super) struct Server {
     listener: Option<Listener>,
     waker: Option<Waker>,

@@ -18,12 +18,13 @@ impl<T: Copy + Ord> Spans<T> {
         Spans { spans: Vec::new(), hint: Cell::new(0) }
     }
 
-    /// Adds a span; an empty one changes nothing. At once where it lies behind the others, as it nearly always does.
+    /// Adds a span; an empty span changes nothing. Nearly always the span lies behind all others, and then nothing is
+    /// searched.
     pub fn add(&mut self, first: T, end: T) {
         if first >= end {
             return;
         }
-        // What it touches is one span with it.
+        // The new span and all spans that it touches become one.
         let from = match self.spans.last() {
             Some(last) if last.1 >= first => self.spans.partition_point(|(_, end)| *end < first),
             _ => self.spans.len(),
@@ -93,7 +94,8 @@ mod tests {
             spans.iter().for_each(|(first, end)| union.add(*first, *end));
             let apart = union.spans.windows(2).all(|two| two[0].1 < two[1].0);
             assert!(apart, "{union:?} of {spans:?}");
-            // From both sides and at random, as hints go.
+            // Numbers are asked for upwards, downwards and in a mixed order, because each question leaves a hint for
+            // the next one.
             for number in (0..60).chain((0..60).rev()).chain((0..60).map(|i| i * 37 % 60)) {
                 let held = spans.iter().any(|(first, end)| (*first..*end).contains(&number));
                 assert_eq!(union.hold(number), held, "{number} in {spans:?}");

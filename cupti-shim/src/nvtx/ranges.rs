@@ -165,7 +165,7 @@ impl Ranges {
             EventKind::Start => {
                 let open = self.begin(&event, START_END, out);
                 if let Some(same) = self.started.insert(event.pair, open) {
-                    // Another tool's ids, and it gave one twice.
+                    // The ids come from another tool, and it gave the same id twice.
                     self.abandon(same, out);
                 }
             }
@@ -242,7 +242,8 @@ impl Ranges {
     fn push(&mut self, event: &Event, out: &mut RangeBuilder) {
         if self.stacks.len() > self.tidy_at.max(MAX_IDLE_STACKS) {
             self.stacks.retain(|_, stack| !stack.is_empty());
-            // At twice of what could not go: looking through all of them is paid once in so many.
+            // Clean up again only when there are twice as many stacks as remained now, so that searching all of them
+            // stays rare.
             self.tidy_at = 2 * self.stacks.len();
         }
         let key = (event.tid, event.domain_key);

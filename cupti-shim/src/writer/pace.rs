@@ -67,13 +67,13 @@ impl Pace {
         self.last_ns.saturating_add(interval_ns) - now_ns
     }
 
-    /// CUPTI has just delivered. It does so twice an interval, and every few milliseconds while a gate drains: not
-    /// obeyed more often than four times an interval.
+    /// CUPTI has just delivered. It does so twice an interval, and every few milliseconds while a gate drains, so this
+    /// leads to writing at most four times an interval.
     pub(super) fn flushed(&mut self, now_ns: i64) {
         self.eager |= now_ns - self.last_ns >= self.interval_ns() / 4;
     }
 
-    /// So many rows were written, or it was looked for some in vain.
+    /// So many rows were written. With 0 rows: the writer looked for rows and found none.
     pub(super) fn wrote(&mut self, now_ns: i64, rows: usize) {
         self.last_ns = now_ns;
         if rows > 0 {

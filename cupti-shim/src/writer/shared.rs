@@ -285,7 +285,8 @@ impl Shared {
     pub fn wait(&self, ticket: u32, timeout_ns: i64) -> bool {
         let until_ns = sys::monotonic_ns().saturating_add(timeout_ns);
         loop {
-            // Before the two that it counts the changes of: one that comes in between makes the futex return at once.
+            // `told` counts the changes of `answered` and of the phase, so it is read before both. If one of them
+            // changes in between, the futex returns at once.
             let told = self.told.load(Ordering::Acquire);
             let answered = self.answered.load(Ordering::Acquire);
             // Tickets are answered in any order up to the newest: see `answer`.

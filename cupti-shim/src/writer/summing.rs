@@ -26,7 +26,8 @@ where
                 self.totals.delivered += loss.rows;
                 self.totals.lost += loss.rows;
                 self.totals.dropped_by_cupti += loss.rows;
-                // If it found no block, then that is why; and the window is better known.
+                // If CUPTI found no free block, that is why the records are missing, and the time window of that
+                // shortage is known more exactly.
                 let Some((dry, _)) = self.dry.take() else { return self.meta.losses.push(loss) };
                 let window = self.dry_window(&dry);
                 self.meta.losses.add(Cause::QueueFull, None, loss.rows, window);
@@ -49,7 +50,8 @@ where
             self.totals.delivered += dropped.records;
             self.totals.lost += dropped.records;
             let mut window = Window { start_ns: dropped.first_ns, end_ns: dropped.last_ns };
-            // The same story, less well known; unless not one of the records had a time.
+            // `dry` describes the same loss with less exact times, so it is used only if none of the dropped records
+            // had a time.
             if let Some(dry) = self.shared.pool.take_dry()
                 && window.start_ns > window.end_ns
             {

@@ -292,7 +292,8 @@ fn hold_back(
 ) {
     for i in 0..work.len() {
         let Some(waits) = stream_waits.get(&places[i]) else { continue };
-        // Told between the launch of the work before and that of this.
+        // Only those waits count that the stream was told of between the launch of the work before and the launch of
+        // this work.
         let since = work[i].before.map_or(i64::MIN, |before| launched_ns[before]);
         let told = waits.iter().filter(|(at, _)| since <= *at && *at < launched_ns[i]);
         let Some(awaited) = told.map(|&(_, awaited)| awaited).max_by_key(|&w| (work[w].end_ns, w)) else {

@@ -43,7 +43,8 @@ pub fn back(graph: &Graph) -> Path {
         match at {
             At::Call(call) => {
                 let row = &graph.calls[call];
-                // Once only, and to what began before: a copy leads back into the call that launched and awaits it.
+                // Each call jumps only once, and only to work that began before this time: a copy leads back into the
+                // call that launched the copy and waits for it.
                 let ran = |&w: &usize| graph.work[w].end_ns > row.start_ns && graph.work[w].start_ns < now;
                 match row.awaits.filter(ran).filter(|&w| !has_jumped[call] && !was_at[w]) {
                     Some(work) => {
@@ -101,7 +102,7 @@ fn add(sum: &mut i64, now: i64, since: i64) {
 
 /// The call that ended last before a time.
 fn ended_before(graph: &Graph, at_ns: i64) -> Option<usize> {
-    // Calls are by start, and short against a run: looked for from the time back.
+    // Calls are sorted by start. The outermost calls of one thread do not overlap, so they are sorted by end as well.
     let begun = graph.calls.partition_point(|call| call.start_ns < at_ns);
     graph
         .threads

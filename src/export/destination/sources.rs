@@ -25,10 +25,10 @@ pub fn protect(given: &Path, output: &Path, sources: &[PathBuf]) -> Result<()> {
     }
 }
 
-/// The same for an output that is open already: its name and what it is.
+/// Refuses an output that is already open if it is a file that is also read. The caller gives its name and metadata.
 ///
 /// # Errors
-/// Fails if the output is such a file.
+/// Fails if the output is one of the sources.
 pub fn protect_node(name: &str, output: &Metadata, sources: &[PathBuf]) -> Result<()> {
     // A pipe or a terminal may well be on both sides.
     if !output.is_file() {

@@ -65,8 +65,8 @@ impl Markers<'_> {
             domain.into(),
         ])?;
         if let Some(end) = range.end_ns.filter(|_| !is_mark) {
-            // Nobody knows which thread ended a range that need not nest, and markers say how a range was made by
-            // nothing but that.
+            // Nobody knows which thread ended a range that need not nest. Such an end gets the thread 0, because
+            // markers show in no other way how a range was made than by an end on another thread.
             let thread = if range.style == START_END { 0 } else { range.tid };
             self.ends.push(Reverse((writer.at(end), id, thread, domain)));
         }

@@ -220,7 +220,7 @@ impl OfShapes {
 /// What a text depends on.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Key {
-    /// On the process alone, if that.
+    /// On nothing but the process, or on nothing at all.
     Process,
     /// On the number in this column.
     Id(usize),

@@ -204,8 +204,9 @@ impl<'s> Document<'s> {
                         self.pass()?;
                     }
                 }
-                // What no closing bracket ends up to the end of the text has a quote too many, or was cut off: then no
-                // event follows, and what looks like the end of the list may be the end of a list inside of it.
+                // No closing bracket ends this event before the end of the text: it has a quote too many, or it was cut
+                // off. If it was cut off, no event follows, and what looks like the end of the list may be the end of a
+                // list inside the event.
                 Read::Cut if self.ended => match self.resynchronise(false)? {
                     true => visitor.broken(offset),
                     false => return Err(CutOff),

@@ -17,7 +17,7 @@ pub(super) struct Session {
     pub(super) unix_offset_ns: Option<i64>,
     /// Whether gpuprof wrote it.
     pub(super) ours: bool,
-    /// From where the trace counted that gpuprof made it of.
+    /// If gpuprof wrote the file: the time from which the original trace counted.
     pub(super) origin_ns: Option<i64>,
 }
 

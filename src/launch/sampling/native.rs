@@ -195,7 +195,7 @@ impl NativeProcess {
                 let name = match mapped.image.function(stated) {
                     Some(name) => String::from_utf8_lossy(name).into_owned(),
                     None if short.is_empty() => "[code made at run time]".to_owned(),
-                    // Pages of it, or one stack would be a thousand.
+                    // The address is cut to its page. Otherwise one stack would become a thousand different stacks.
                     None => format!("{short}+{:#x}", stated & !0xfff),
                 };
                 Frame { kind: NATIVE, name, file: file.clone(), line: 0 }

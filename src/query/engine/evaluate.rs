@@ -87,7 +87,7 @@ impl<'q> Scope<'q> {
         value
     }
 
-    /// As [`Scope::evaluate`], with a value stored for each row.
+    /// Evaluates as [`Scope::evaluate`] does, but stores a value for every row.
     ///
     /// # Errors
     /// Fails as [`Scope::evaluate`] does.

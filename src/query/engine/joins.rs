@@ -264,7 +264,7 @@ impl Interval {
             Interval { value_is_left, value: value.as_ints()?.into_owned(), lower: None, upper: None };
         for bound in usable.into_iter().filter(|b| same(&side(b, value_is_left), &value)) {
             let other = side(bound, !value_is_left).as_ints()?.into_owned();
-            // Seen from the value: above its lower bound, below its upper one.
+            // The other side is a lower bound if the value is to be above it, and else an upper bound.
             let is_lower = bound.above == value_is_left;
             let place = if is_lower { &mut interval.lower } else { &mut interval.upper };
             place.get_or_insert((other, bound.or_equal));

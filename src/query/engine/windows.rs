@@ -81,7 +81,8 @@ impl Window {
             [] => Groups { of: vec![0; rows], first: if rows == 0 { Vec::new() } else { vec![0] } },
             _ => keys::groups(partition, rows),
         };
-        // Partition after partition, each in order of the rows, and then each in its own.
+        // The rows are put partition after partition, each partition in the order of the rows. Below, each partition is
+        // sorted into its own order.
         let mut ends = vec![0_u32; groups.len() + 1];
         groups.of.iter().for_each(|&group| ends[group as usize + 1] += 1);
         for group in 0..groups.len() {

@@ -132,7 +132,7 @@ pub(super) struct Coverage {
 /// A line of text with `scale` pixels for each unit.
 pub(super) fn cover(text: &str, size: Size, bold: bool, scale: usize) -> Coverage {
     let letters = &*LETTERS;
-    // A pixel in large is so many parts of a pixel in small wide, which has PARTS of them.
+    // The width of a pixel in large, in parts of a pixel in small. A pixel in small has `PARTS` parts.
     let finer = size.halves() * scale;
     // The text begins with a whole pixel both in large and in small.
     let before = (LEFT * finer).div_ceil(PARTS).next_multiple_of(6);

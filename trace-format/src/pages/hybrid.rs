@@ -8,7 +8,7 @@ const MOST_GROUPS: usize = 63;
 /// Appends `values`, none of more than `width` bits.
 pub fn encode(values: &[u64], width: u32, out: &mut Vec<u8>) {
     // A run costs its length, its value, and a new head for what is packed behind it: three bytes for narrow values.
-    // Shorter runs are no longer when they are packed.
+    // A shorter run takes no more bytes than that if its values are packed.
     let worth_it = 24usize.div_ceil(width.max(1) as usize).next_multiple_of(8);
     let mut rest = values;
     while let Some(&first) = rest.first() {
