@@ -5,7 +5,7 @@
     peers.py msgspec|hta TRACE.json.gz
 
 Each but the last prints the digest of its result: sha256 over lines `kind|name|count|total|min|max|median`, first 12 digits. Each is
-the fastest way we know to write it for that library; BASELINES in the design notes has the ones that lost."""
+the fastest way we know to write it for that library."""
 import gzip
 import hashlib
 import re

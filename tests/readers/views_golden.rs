@@ -159,7 +159,7 @@ fn golden(file: &str, report: &str) -> Sheet {
 }
 
 /// Brings a golden to the words of later versions: `None` has become nothing, `MBps` is `MB/s`, operations and ranges
-/// have longer names, and API names lose five-digit suffixes as they lose four-digit ones (FORMATS-OUT 2.1).
+/// have longer names, and API names lose five-digit suffixes as they lose four-digit ones.
 fn rename(sheet: &mut Sheet, report: &str) {
     for column in &mut sheet.columns {
         if column == "Throughput (MBps)" {

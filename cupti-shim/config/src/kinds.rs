@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_set_is_that_of_the_design() {
+    fn these_kinds_are_collected_by_default() {
         let default: Vec<u32> = Kinds::default().iter().collect();
         assert_eq!(default, [1, 2, 4, 5, 8, 9, 10, 11, 17, 22, 37, 38]);
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Which Kineto wrote a trace (FORMATS-IN §5).
+/// Which Kineto wrote a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KinetoEra {
     /// December 2020: a bare array, capitalised categories, whole microseconds since 1970.

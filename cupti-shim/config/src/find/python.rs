@@ -1,8 +1,8 @@
 //! Which libcupti the Python in this process would load, had it imported PyTorch already.
 //!
 //! A foreign `libcupti.so.12` that is mapped first satisfies the NEEDED entry of PyTorch, which then dies for want
-//! of a symbol (reproduced, CUPTI-FACTS section 9). MPI, CuPy and numba call `cuInit` before anybody imports torch,
-//! so the site-packages are looked through instead.
+//! of a symbol. This was seen when CUPTI 12.1 was mapped before a program that is linked against CUPTI 12.8. MPI, CuPy
+//! and numba call `cuInit` before anybody imports torch, so the site-packages are looked through instead.
 
 use super::facts::Facts;
 use super::folder::{self, Library};
