@@ -29,9 +29,14 @@
 //! the line that uses anything else.
 //!
 //! What is `pub` here is what the program, the tests, the benches and `docs/extending.md` use: to read traces ([`trace`],
-//! [`import`], [`demangle`], [`metrics`]), to ask them ([`analysis`], [`report`], [`render`], [`query`]), to write and draw
-//! them ([`export`], [`lines`], [`timeline`], [`top`]) and to run subcommands ([`cli`]). Every other module is
-//! `pub(crate)`, so that the compiler names what nothing uses any more.
+//! [`import`], [`cupti`], [`demangle`], [`metrics`]), to ask them ([`analysis`], [`report`], [`render`], [`query`]), to
+//! write and draw them ([`export`], [`lines`], [`timeline`], [`top`]), to run subcommands ([`cli`]), to write a launcher's
+//! trace as `gpuprof record` does ([`launch`]), and what all of these give back or print ([`error`], [`numbers`]). Every
+//! other module is `pub(crate)`, so that the compiler names what nothing uses any more.
+//!
+//! Whoever adds something finds the steps in `docs/extending.md`: every file to touch for a kind of CUPTI's records, a
+//! reader, a view, an export format, a setting, a verb of `gpuprof ctl`, a rule that makes dumps, a check of `doctor` and
+//! a sampler, and which test fails where a step is forgotten.
 //!
 //! Times are integer nanoseconds from the file to the last digit printed. Whatever is partial is said: readers
 //! leave [`trace::sink::Note`]s, which every command prints before its answer.

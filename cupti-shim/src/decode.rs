@@ -4,9 +4,10 @@
 //! pointers to names are still good, and puts ids in their place. The second, [`Decoder::block`], runs in the writer
 //! thread and fills the column builders of [`Tables`].
 //!
-//! A new kind of record is a file here and a line in [`KINDS`]. Records are walked by the strides that the running
-//! library was asked for, every field is read only if it ends inside its record, and numbers that nobody knows yet pass
-//! through: a newer CUPTI than any we have seen is read as far as it agrees with the ones we have.
+//! A new kind of record is a file here and a line in [`KINDS`]; `docs/extending.md` has all steps. Records are walked
+//! by the strides that the running library was asked for, every field is read only if it ends inside its record, and
+//! numbers that nobody knows yet pass through: a newer CUPTI than any we have seen is read as far as it agrees with the
+//! ones we have.
 
 mod api;
 mod cdp;
