@@ -18,6 +18,7 @@ mod obstacle;
 mod pace;
 mod recorder;
 mod shared;
+mod sources;
 mod strings;
 mod summing;
 mod totals;
@@ -46,7 +47,8 @@ use crate::output::{CreateError, TraceFile, TraceFiles};
 use crate::session::Session;
 use crate::{cupti, flight, gate, log, nvtx, process, session, sys};
 use dumps::Flight;
-use recorder::{Calls, Limits, Recorder, Turn};
+use recorder::{Limits, Recorder, Turn};
+use sources::Sources;
 use trace::Trace;
 
 pub use shared::{Phase, Shared, forget, shared};
@@ -162,7 +164,7 @@ fn run(session: &'static Session, began_ns: i64) {
     });
     let filter = gate::Filter::new(settings.membership);
     let strides = session.strides.clone();
-    let mut recorder = Recorder::new(shared, trace, limits, strides, filter, Calls::OF_PROCESS, call_name);
+    let mut recorder = Recorder::new(shared, trace, limits, strides, filter, Sources::OF_PROCESS, call_name);
     let clock = || session.cupti.timestamp_ns().and_then(|ns| u64::try_from(ns).ok());
     if let Some(ring) = settings.ring {
         let wake = || {

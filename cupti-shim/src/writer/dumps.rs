@@ -13,7 +13,7 @@ use super::losses::Window;
 use super::recorder::{Keep, Recorder};
 use super::trace::TraceOutput;
 use crate::flight::rules::{Progress, Rules};
-use crate::flight::{self, Request, Requests};
+use crate::flight::{Request, Requests};
 use crate::messages::Cause;
 use crate::{log, sys};
 
@@ -122,7 +122,7 @@ where
     /// Makes the dumps that are due; `i64::MAX`: all that were asked for.
     pub(super) fn make_dumps(&mut self, due_ns: i64, now_ns: i64) {
         if self.flight.is_some() {
-            flight::ask_for_signal();
+            (self.sources.ask_for_signal)();
         }
         while let Some(request) = self.flight.as_ref().and_then(|flight| flight.requests.due(due_ns)) {
             let made = self.dump(&request, now_ns);

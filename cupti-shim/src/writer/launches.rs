@@ -10,7 +10,6 @@ use trace_format::write::Segments;
 
 use super::recorder::{FRAME_ROWS, Keep, Recorder};
 use super::trace::TraceOutput;
-use crate::python;
 
 /// Rows that wait.
 #[derive(Default)]
@@ -35,17 +34,17 @@ where
     pub(super) fn take_launches(&mut self, now_ns: i64) {
         let counter = self.decoder.correlation();
         let Launches { frames, stacks, rows } = &mut self.launches;
-        python::drain(
-            |launch| {
+        (self.sources.drain_launches)(
+            &mut |launch| {
                 let correlation = counter.widen(launch.correlation);
                 rows.push(LaunchStackRow { correlation, stack_id: launch.stack });
             },
-            |id, def| {
+            &mut |id, def| {
                 let (file_id, line) = ((def.file != 0).then_some(def.file), i64::from(def.line));
                 let line = (line != 0).then_some(line);
                 frames.push(FrameRow { id, name_id: def.name, file_id, line, kind: PYTHON });
             },
-            |id, def| {
+            &mut |id, def| {
                 let parent_id = (def.parent != 0).then_some(def.parent);
                 stacks.push(StackRow { id, parent_id, frame_id: def.frame });
             },

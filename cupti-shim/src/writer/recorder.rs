@@ -21,6 +21,7 @@ use super::losses::{Losses, Window};
 use super::obstacle::{Obstacle, SIZE_LIMIT};
 use super::pace::Pace;
 use super::shared::{Completed, Shared};
+use super::sources::Sources;
 use super::strings::{CallName, Strings};
 use super::totals::Totals;
 use super::trace::{Trace, TraceOutput};
@@ -74,18 +75,6 @@ impl Keep for gate::Filter {
     fn outside(&self) -> u64 {
         gate::Filter::outside(self)
     }
-}
-
-/// Where NVTX calls come from: of the process, or of a test.
-#[derive(Clone, Copy)]
-pub(super) struct Calls {
-    pub pop: fn() -> Option<Event>,
-    pub take_lost: fn() -> Option<nvtx::Lost>,
-}
-
-impl Calls {
-    /// The calls of this process.
-    pub(super) const OF_PROCESS: Calls = Calls { pop: nvtx::pop, take_lost: nvtx::take_lost };
 }
 
 /// What the user has set, as far as it concerns the writer.
@@ -151,7 +140,7 @@ pub(super) struct Recorder<S: Segments, K> {
     pub(super) complained: bool,
     pub(super) later: LossPatience,
     keep: K,
-    pub(super) calls: Calls,
+    pub(super) sources: Sources,
     pub(super) pace: Pace,
     /// With a ring: what asks for dumps of it.
     pub(super) flight: Option<Flight>,
@@ -190,7 +179,7 @@ where
         limits: Limits,
         strides: Strides,
         keep: K,
-        calls: Calls,
+        sources: Sources,
         call_name: CallName,
     ) -> Self {
         Recorder {
@@ -211,7 +200,7 @@ where
             complained: false,
             later: LossPatience::default(),
             keep,
-            calls,
+            sources,
             pace: Pace::new(limits.flush_ns, 0),
             flight: None,
             clock: None,
@@ -400,7 +389,7 @@ where
         }
         let mut taken = 0;
         while taken < EVENTS_AT_ONCE
-            && let Some(event) = (self.calls.pop)()
+            && let Some(event) = (self.sources.pop_event)()
         {
             match has_settled {
                 true => self.event(event),

@@ -9,8 +9,8 @@ use super::losses::Window;
 use super::recorder::{Keep, LossPatience, Recorder};
 use super::trace::TraceOutput;
 use crate::buffers::Dry;
+use crate::log;
 use crate::messages::{Cause, Loss};
-use crate::{log, nvtx, own_cost, python};
 
 /// Intervals after which requests that found no block are reported even if CUPTI says nothing of dropped records.
 const DRY_PATIENCE: u32 = 4;
@@ -81,7 +81,7 @@ where
             let detail = Some("names; the records are there without them".into());
             self.meta.losses.add(Cause::NamesFull, detail, rows, Window::EMPTY);
         }
-        if let Some(lost) = (self.calls.take_lost)() {
+        if let Some(lost) = (self.sources.take_lost_events)() {
             self.totals.ranges_lost += lost.events;
             let window = Window { start_ns: self.trace_ns(lost.start_ns), end_ns: self.trace_ns(lost.end_ns) };
             self.meta.losses.add(Cause::QueueFull, Some("calls of NVTX".into()), lost.events, window);
@@ -119,7 +119,7 @@ where
 
     /// Says how many launches have no Python stack because there was no time or no room for it.
     fn note_skipped_launches(&mut self) {
-        let skipped = python::skipped();
+        let skipped = (self.sources.skipped_launches)();
         if skipped > 0 {
             let text = format!("{skipped} launches have no Python stack: taking it would have cost more than 2 %");
             let text_id = self.strings.text_id(text.into());
@@ -130,7 +130,7 @@ where
     fn closing_facts(&self, reason: &str, now_ns: i64) -> Value {
         let mut facts = self.totals.to_json();
         let pool = &self.shared.pool;
-        let nvtx = nvtx::counts();
+        let nvtx = (self.sources.event_counts)();
         let ranges = self.ranges.counts();
         let more = json!({
             "reason": reason,
@@ -141,7 +141,7 @@ where
             },
             "names": {"refused": self.shared.names.refused(), "cut": self.shared.names.cut()},
             "messages_lost": self.shared.messages_lost(),
-            "launch_stacks": python::facts(),
+            "launch_stacks": (self.sources.launch_facts)(),
             "nvtx": {
                 "without_end": ranges.without_end,
                 "without_start": ranges.without_start,
@@ -152,7 +152,7 @@ where
         });
         if let (Some(facts), Value::Object(more)) = (facts.as_object_mut(), more) {
             facts.extend(more);
-            let (key, cost) = own_cost::taken(now_ns.saturating_sub(self.began_ns)).entry();
+            let (key, cost) = (self.sources.own_cost)(now_ns.saturating_sub(self.began_ns)).entry();
             facts.insert(key.to_owned(), cost);
         }
         if let (Some(facts), Some(flight)) = (facts.as_object_mut(), &self.flight) {

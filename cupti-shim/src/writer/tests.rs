@@ -1,3 +1,4 @@
+mod facts;
 mod failing;
 mod harness;
 mod laws;

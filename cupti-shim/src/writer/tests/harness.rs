@@ -17,8 +17,9 @@ use trace_format::schema::{Role, Row};
 use trace_format::tables::{self, LossRow, StringRow};
 use trace_format::write::{Output, Segments, WriteOptions};
 
-use super::super::recorder::{Calls, Keep, Limits, Recorder, Turn};
+use super::super::recorder::{Keep, Limits, Recorder, Turn};
 use super::super::shared::Shared;
+use super::super::sources::Sources;
 use super::super::trace::{Trace, TraceOutput};
 use crate::correlation::Correlation;
 use crate::decode::Facts;
@@ -126,8 +127,6 @@ impl Keep for NotMultiples {
     }
 }
 
-pub const NO_CALLS: Calls = Calls { pop: || None, take_lost: || None };
-
 pub fn shared(blocks: usize, takes_null: bool) -> &'static Shared {
     let names: &'static Names = Box::leak(Box::new(Names::new()));
     let shared: &'static Shared = Box::leak(Box::new(Shared::new(names)));
@@ -143,7 +142,7 @@ pub type TestRecorder = Recorder<Disks, NotMultiples>;
 
 pub fn recorder(shared: &'static Shared, trace: Trace<Disks>, limits: Limits, keep: NotMultiples) -> TestRecorder {
     let call_name = Box::new(|domain, cbid| Some(format!("call {domain} {cbid}").into_bytes()));
-    Recorder::new(shared, trace, limits, Strides::newest(), keep, NO_CALLS, call_name)
+    Recorder::new(shared, trace, limits, Strides::newest(), keep, Sources::NONE, call_name)
 }
 
 pub fn whole(disk: &Disk, options: WriteOptions) -> Trace<Disks> {

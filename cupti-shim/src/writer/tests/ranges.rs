@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 
 use trace_format::tables::{NoteRow, RangeRow, ThreadRow};
 
-use super::super::recorder::{Calls, Recorder, Turn};
+use super::super::recorder::{Recorder, Turn};
+use super::super::sources::Sources;
 use super::harness::*;
 use crate::clock::Triple;
 use crate::messages::Message;
@@ -17,7 +18,11 @@ thread_local! {
     static LOST: Cell<Option<Lost>> = const { Cell::new(None) };
 }
 
-const CALLS: Calls = Calls { pop: || QUEUE.with_borrow_mut(VecDeque::pop_front), take_lost: || LOST.take() };
+const SOURCES: Sources = Sources {
+    pop_event: || QUEUE.with_borrow_mut(VecDeque::pop_front),
+    take_lost_events: || LOST.take(),
+    ..Sources::NONE
+};
 
 /// The trace's clock is two seconds ahead of CLOCK_REALTIME.
 const AHEAD_NS: i64 = 2_000_000_000;
@@ -48,7 +53,8 @@ fn hearing(disk: &Disk) -> (&'static crate::writer::Shared, TestRecorder) {
     let shared = shared(4, true);
     let call_name = Box::new(|_, _| None);
     let trace = whole(disk, Default::default());
-    let mut recorder = Recorder::new(shared, trace, limits(), Strides::newest(), NotMultiples(0), CALLS, call_name);
+    let mut recorder =
+        Recorder::new(shared, trace, limits(), Strides::newest(), NotMultiples(0), SOURCES, call_name);
     let unix_ns = crate::sys::realtime_ns();
     let triple = Triple { trace_ns: unix_ns + AHEAD_NS, unix_ns, monotonic_ns: 0, provisional: false };
     recorder.begin(serde_json::Value::Null, Some(triple), 1);

@@ -11,6 +11,7 @@ use trace_format::write::WriteOptions;
 
 use super::super::Shared;
 use super::super::recorder::{Keep, Recorder, Turn};
+use super::super::sources::Sources;
 use super::harness::*;
 use crate::decode::names::intern_block;
 use crate::gate::Filter;
@@ -218,7 +219,8 @@ fn windows(many: u64, rounds: usize) {
     let recorder = |filter| {
         let (shared, trace) = (shared_of(BLOCKS), whole(&nowhere(), WriteOptions::default()));
         let strides = blocks[0].strides().clone();
-        let mut recorder = Recorder::new(shared, trace, limits(), strides, filter, NO_CALLS, Box::new(|_, _| None));
+        let mut recorder =
+            Recorder::new(shared, trace, limits(), strides, filter, Sources::NONE, Box::new(|_, _| None));
         recorder.begin(serde_json::Value::Null, None, 1);
         (shared, recorder)
     };

@@ -8,6 +8,7 @@ use trace_format::read::TraceReader;
 use trace_format::tables::KernelRow;
 
 use super::super::recorder::Recorder;
+use super::super::sources::Sources;
 use super::super::{STACK_BYTES, Shared, open_at, serve};
 use super::harness::*;
 use crate::messages::Message;
@@ -36,7 +37,7 @@ fn start(shared: &'static Shared, path: PathBuf, settings: Settings) {
         let limits = super::super::recorder::Limits { flush_ns: 20_000_000, min_free_percent: 0, fsync: true };
         let call_name = Box::new(|_, id: u32| Some(format!("call {id}").into_bytes()));
         let mut recorder =
-            Recorder::new(shared, trace, limits, Strides::newest(), NotMultiples(0), NO_CALLS, call_name);
+            Recorder::new(shared, trace, limits, Strides::newest(), NotMultiples(0), Sources::NONE, call_name);
         recorder.begin(serde_json::json!({"pid": 1}), None, sys::monotonic_ns());
         serve(shared, |now_ns| recorder.turn(now_ns));
     }));
