@@ -17,6 +17,7 @@ use entry::{Entry, Reading, Thread};
 use hashbrown::HashMap;
 use std::path::Path;
 use trace_format::tables::{self, RangeRow, ThreadRow};
+use trace_format::vocabulary::range_style;
 
 /// How the log is to be understood where it does not say so itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -190,7 +191,7 @@ impl Rows {
                 start_ns: entry.start_ns,
                 end_ns: Some(entry.end_ns),
                 // On a thread they nest; of calls of an unknown thread nobody knows.
-                style: if tid.is_some() { 0 } else { 1 },
+                style: if tid.is_some() { range_style::PUSH_POP } else { range_style::START_END },
                 domain_id,
                 name_id,
                 tid: tid.unwrap_or(0),

@@ -3,6 +3,7 @@
 use super::page::{COMPUTE_LABEL, FILLS_LABEL};
 use crate::analysis::labels::Labels;
 use crate::cupti::operation;
+use trace_format::vocabulary::memcpy_kind;
 
 /// What made a row busy: its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,9 +59,9 @@ impl Class {
 
     /// The class of a copy.
     pub fn of_copy(kind: u32) -> Class {
-        match kind {
-            1 | 3 | 11 => Class::CopyIn,
-            2 | 4 | 12 => Class::CopyOut,
+        match memcpy_kind::plain(kind) {
+            memcpy_kind::HTOD | memcpy_kind::HTOA => Class::CopyIn,
+            memcpy_kind::DTOH | memcpy_kind::ATOH => Class::CopyOut,
             _ => Class::Copy,
         }
     }

@@ -297,7 +297,7 @@ impl Memory {
         let mut allocated = Allocated::default();
         let mut changes = Vec::with_capacity(operations.len());
         for (start, address, is_release, bytes) in operations {
-            let operation = if is_release { 2 } else { 1 };
+            let operation = if is_release { memory_operation::RELEASE } else { memory_operation::ALLOCATION };
             let Some((change, _)) = allocated.take(device, operation, address, bytes) else { continue };
             // What was allocated before the first record is there from the start.
             let at = u64::try_from(start.saturating_sub(begin_ns)).unwrap_or(0);

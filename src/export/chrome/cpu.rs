@@ -33,7 +33,10 @@ impl Events<'_> {
         self.prepared.call_suffix(&mut own, name);
         self.own_times(&mut own, piece, slot, columns.duration_ns.get(i));
         self.own_thread(&mut own, slot, columns.tid.get(i));
-        own.column(api::DOMAIN, Some(domain).filter(|&domain| domain > 1));
+        own.column(
+            api::DOMAIN,
+            Some(domain).filter(|&domain| !matches!(domain, api_domain::RUNTIME | api_domain::DRIVER)),
+        );
         own.column(api::RESULT, columns.result.get(i));
         own.end();
         self.arrow(out, piece, slot, correlation, true);

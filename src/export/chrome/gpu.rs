@@ -12,10 +12,11 @@ use crate::trace::ordered::Piece;
 use std::io::Write as _;
 use trace_format::schema::AnyColumn as _;
 use trace_format::tables::column::{any, kernel, memcpy, memset, sync};
+use trace_format::vocabulary::memory_kind::NVPROF;
 
 /// Memory kinds that have a name of their own.
 fn has_name(kind: u32) -> bool {
-    kind <= 7
+    NVPROF.word(kind).is_some()
 }
 
 impl Events<'_> {

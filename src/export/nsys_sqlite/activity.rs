@@ -6,8 +6,8 @@ use crate::exchange::nsys_sqlite::memory_kind;
 use crate::export::database::Rows;
 use trace_format::schema::Row;
 use trace_format::tables::{self, GraphRow, KernelRow, MemcpyRow, MemsetRow, UvmRow};
-use trace_format::vocabulary::memcpy_kind;
 use trace_format::vocabulary::memory_kind::MANAGED;
+use trace_format::vocabulary::{memcpy_kind, uvm_kind};
 
 pub(super) fn write(writer: &mut Writer) -> Result<()> {
     kernels(writer)?;
@@ -214,7 +214,7 @@ impl<'a> Faults<'a> {
     fn add(&mut self, writer: &mut Writer, process: u32, event: &UvmRow) -> Result<()> {
         let pid = writer.ids.process(process).into();
         match event.kind {
-            3 => {
+            uvm_kind::CPU_PAGE_FAULTS => {
                 let unknown = writer.strings.text("[Unknown]")?;
                 let start = writer.clock.at(event.start_ns);
                 self.cpu.add([
@@ -226,7 +226,7 @@ impl<'a> Faults<'a> {
                     unknown.into(),
                 ])
             }
-            4 => {
+            uvm_kind::GPU_PAGE_FAULTS => {
                 let (start, end) = writer.clock.span_of(event.start_ns, event.duration_ns);
                 let device = event.src_device.or(event.dst_device);
                 self.gpu.add([

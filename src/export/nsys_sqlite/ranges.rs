@@ -71,8 +71,8 @@ pub(super) fn write(writer: &mut Writer) -> Result<()> {
             }
         };
         let kind = match range.style {
-            1 => START_END,
-            2 => MARK,
+            range_style::START_END => START_END,
+            range_style::MARK => MARK,
             _ => PUSH_POP,
         };
         rows.add([

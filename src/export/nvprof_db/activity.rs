@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::export::database::{Rows, Value};
 use trace_format::schema::Row;
 use trace_format::tables::{self, GraphRow, KernelRow, MemcpyRow, MemsetRow, ShapeRow, UvmRow};
+use trace_format::vocabulary::{memcpy_kind, uvm_kind};
 
 pub(super) fn write(writer: &mut Writer) -> Result<()> {
     kernels(writer)?;
@@ -197,12 +198,13 @@ fn copies(writer: &mut Writer) -> Result<()> {
 
 /// The event of unified memory that a copy of nsys's is: CUPTI has no kinds of copies for them.
 fn migration(copy: &MemcpyRow) -> Option<UvmRow> {
+    let kind = memcpy_kind::migration(copy.kind)?;
     let device = Some(copy.device);
-    let (kind, src_device, dst_device) = match copy.kind {
-        11 => (1, None, copy.dst_device.or(device)),
-        12 => (2, copy.src_device.or(device), None),
-        13 => (8, copy.src_device.or(device), copy.dst_device.or(device)),
-        _ => return None,
+    let (src_device, dst_device) = (copy.src_device.or(device), copy.dst_device.or(device));
+    let (src_device, dst_device) = match kind {
+        uvm_kind::BYTES_HTOD => (None, dst_device),
+        uvm_kind::BYTES_DTOH => (src_device, None),
+        _ => (src_device, dst_device),
     };
     Some(UvmRow {
         start_ns: copy.start_ns,

@@ -3,7 +3,7 @@
 use super::Reader;
 use super::activity::duration;
 use trace_format::tables::{OpenaccRow, OpenmpRow};
-use trace_format::vocabulary::openacc_kind;
+use trace_format::vocabulary::{openacc_kind, openmp_kind};
 
 /// Reads OpenACC regions; nsys keeps CUPTI's numbers here.
 pub(super) fn openacc(r: &mut Reader) {
@@ -49,20 +49,26 @@ pub(super) fn openacc(r: &mut Reader) {
     }
 }
 
+/// `ompt_sync_region_t` of a wait for a task group.
+const TASKWAIT: u32 = 5;
+
 /// Reads those OpenMP regions that CUPTI, and so the trace format, has a kind for.
 pub(super) fn openmp(r: &mut Reader) {
     for (table, fixed) in [
-        ("OPENMP_EVENT_KIND_PARALLEL", Some(1)),
-        ("OPENMP_EVENT_KIND_TASK", Some(2)),
-        ("OPENMP_EVENT_KIND_THREAD", Some(3)),
+        ("OPENMP_EVENT_KIND_PARALLEL", Some(openmp_kind::PARALLEL)),
+        ("OPENMP_EVENT_KIND_TASK", Some(openmp_kind::TASK)),
+        ("OPENMP_EVENT_KIND_THREAD", Some(openmp_kind::THREAD)),
         ("OPENMP_EVENT_KIND_SYNC_REGION_WAIT", None),
     ] {
         let Some(mut scan) = r.scan(table) else { continue };
         let [start, end, thread, region] = ["start", "end", "globalTid", "kind"].map(|name| scan.col(name));
         let tally = scan.run(|row| {
             let Some(start_ns) = row.int(start) else { return false };
-            // A wait is for a task group where `ompt_sync_region_t` says so (5, taskwait), else at a barrier.
-            let kind = fixed.unwrap_or(if row.id(region) == Some(5) { 6 } else { 5 });
+            // A wait is for a task group where the region says so, else at a barrier.
+            let kind = fixed.unwrap_or(match row.id(region) {
+                Some(TASKWAIT) => openmp_kind::WAIT_TASKWAIT,
+                _ => openmp_kind::WAIT_BARRIER,
+            });
             let thread = row.int(thread);
             let process = r.process(thread);
             let tid = r.thread(thread);

@@ -5,6 +5,7 @@ use crate::exchange::nsys_sqlite::FOREIGN_DOMAINS;
 use crate::import::rows::{Col, Fields};
 use hashbrown::HashMap;
 use trace_format::tables::RangeRow;
+use trace_format::vocabulary::range_style;
 
 /// The table that all of them stand in.
 const TABLE: &str = "NVTX_EVENTS";
@@ -17,7 +18,9 @@ const DOMAIN: u32 = 75;
 
 /// `range.style` for an event type; null for rows that are no ranges.
 fn style(event_type: u32) -> Option<u32> {
-    [PUSH_POP, START_END, MARK].iter().position(|types| types.contains(&event_type)).map(|style| style as u32)
+    let styles =
+        [(PUSH_POP, range_style::PUSH_POP), (START_END, range_style::START_END), (MARK, range_style::MARK)];
+    styles.iter().find(|(types, _)| types.contains(&event_type)).map(|&(_, style)| style)
 }
 
 /// A text column and its id column: NVTX strings that the program registered are stored once.

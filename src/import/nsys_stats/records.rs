@@ -4,7 +4,7 @@ use super::Row;
 use crate::trace::sink::{Need, ProcessInfo, ProcessIx, Sink, valid_duration};
 use std::collections::{HashMap, HashSet};
 use trace_format::tables::{self, *};
-use trace_format::vocabulary::{memcpy_kind, memory_kind};
+use trace_format::vocabulary::{api_domain, memcpy_kind, memory_kind};
 
 /// Makes records of rows and pushes them.
 pub struct Records<'n> {
@@ -183,7 +183,7 @@ impl<'n> Records<'n> {
     fn push_call(&self, sink: &mut Sink, process: ProcessIx, call: &Call) {
         let &Call { name, start_ns, duration_ns, tid, correlation, result } = call;
         let name_id = sink.name(name);
-        let domain = u32::from(name.starts_with(b"cu") && !name.starts_with(b"cuda"));
+        let domain = api_domain::of_call(name);
         let row = ApiRow { start_ns, duration_ns, domain, cbid: 0, name_id, tid, correlation, result };
         sink.push(process, row);
     }

@@ -58,7 +58,7 @@ pub(super) fn read(r: &mut Reader) {
         let range = RangeRow {
             start_ns: time,
             end_ns: None,
-            style: if flags & INSTANTANEOUS != 0 { 2 } else { 0 },
+            style: if flags & INSTANTANEOUS != 0 { range_style::MARK } else { range_style::PUSH_POP },
             range_id: 0,
             domain_id: r.name_if_any(row.int(domain)),
             name_id: r.name(row.int(name)),
@@ -78,7 +78,9 @@ pub(super) fn read(r: &mut Reader) {
         {
             range.end_ns = Some(end_ns);
             // Markers do not say how a range was made; one that ends on another thread was not pushed.
-            range.style = u32::from(tid != range.tid);
+            if tid != range.tid {
+                range.style = range_style::START_END;
+            }
         }
         let process = r.process(pid);
         r.sink.push(process, range);

@@ -116,7 +116,7 @@ pub(super) fn memory(r: &mut Reader) {
         let process = r.process(row.id(process));
         let allocation = MemoryRow {
             start_ns: allocated,
-            operation: 1,
+            operation: memory_operation::ALLOCATION,
             mem_kind: row.id_or_0(kind),
             address: row.int(address).unwrap_or(0) as u64,
             bytes: row.int(bytes).unwrap_or(0),
@@ -128,7 +128,7 @@ pub(super) fn memory(r: &mut Reader) {
         };
         let released = known_time(row.int(gpu.end)).map(|time| MemoryRow {
             start_ns: time,
-            operation: 2,
+            operation: memory_operation::RELEASE,
             ..allocation.clone()
         });
         r.sink.push(process, allocation);

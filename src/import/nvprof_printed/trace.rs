@@ -9,7 +9,7 @@ use trace_format::vocabulary::uvm_kind::{
     BYTES_DTOD, BYTES_DTOH, BYTES_HTOD, CPU_PAGE_FAULTS, GPU_PAGE_FAULTS, REMOTE_MAP, THRASHING, THROTTLING,
     UNKNOWN,
 };
-use trace_format::vocabulary::{memcpy_kind, memory_kind};
+use trace_format::vocabulary::{api_domain, memcpy_kind, memory_kind};
 
 /// Makes records of rows and pushes them.
 pub struct Traces<'n> {
@@ -281,7 +281,7 @@ impl<'n> Traces<'n> {
             ApiRow {
                 start_ns,
                 duration_ns,
-                domain: u32::from(name.starts_with(b"cu") && !name.starts_with(b"cuda")),
+                domain: api_domain::of_call(name),
                 name_id,
                 correlation: id_of(row).or(correlation).unwrap_or(0),
                 ..ApiRow::default()

@@ -14,7 +14,9 @@ use crate::cupti::unified::is_of_cpu;
 use super::fmt;
 use super::listing::{Cell, Column, Listing, Name, Row};
 use super::{Labels, Options, messages};
-use trace_format::vocabulary::uvm_kind::{self, THRASHING, THROTTLING};
+use trace_format::vocabulary::uvm_kind::{
+    self, BYTES_DTOH, BYTES_HTOD, CPU_PAGE_FAULTS, GPU_PAGE_FAULTS, THRASHING, THROTTLING,
+};
 
 /// Which kernel each API call launched.
 #[derive(Clone, Debug, Default)]
@@ -307,21 +309,22 @@ pub(super) fn unified_row<'a>(row: &GpuActivity, origin_ns: i64) -> Row<'a> {
 fn set_unified(listed: &mut Row, row: &GpuActivity, origin_ns: i64) {
     let What::Uvm { kind, value, address, src_device, dst_device, pc, flags } = row.what else { return };
     let what = match (kind, pc) {
-        (3, Some(pc)) => Cell::Pc(pc),
-        (3 | 4, _) => Cell::Faults(value),
+        (CPU_PAGE_FAULTS, Some(pc)) => Cell::Pc(pc),
+        (CPU_PAGE_FAULTS | GPU_PAGE_FAULTS, _) => Cell::Faults(value),
         (THROTTLING, _) => Cell::Empty,
         _ => Cell::Value(value as f64),
     };
     let place = match (kind, src_device, dst_device) {
         // A fault on the CPU is no device's.
-        (3, ..) => Cell::Empty,
+        (CPU_PAGE_FAULTS, ..) => Cell::Empty,
         (THRASHING, mask, _) => Cell::Fighters(row.process, is_of_cpu(flags), mask.unwrap_or(0)),
         (THROTTLING, ..) if is_of_cpu(flags) => Cell::Fighters(row.process, true, 0),
         (THROTTLING, Some(device), _) => Cell::Device(row.process, device),
         // Copies and faults belong to the GPU that has a part in them.
-        (1 | 2 | 4, Some(device), None) | (1 | 2 | 4, None, Some(device)) => Cell::Device(row.process, device),
-        (4, Some(device), Some(other)) if device == other => Cell::Device(row.process, device),
-        (1, _, Some(device)) | (2, Some(device), _) => Cell::Device(row.process, device),
+        (BYTES_HTOD | BYTES_DTOH | GPU_PAGE_FAULTS, Some(device), None)
+        | (BYTES_HTOD | BYTES_DTOH | GPU_PAGE_FAULTS, None, Some(device)) => Cell::Device(row.process, device),
+        (GPU_PAGE_FAULTS, Some(device), Some(other)) if device == other => Cell::Device(row.process, device),
+        (BYTES_HTOD, _, Some(device)) | (BYTES_DTOH, Some(device), _) => Cell::Device(row.process, device),
         (_, None, None) => Cell::Device(row.process, row.device),
         (_, src, dst) => Cell::Pair(row.process, src, dst),
     };

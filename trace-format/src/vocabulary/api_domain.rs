@@ -7,3 +7,8 @@ crate::vocabulary! {
     /// `driver`.
     DRIVER = 1, "driver";
 }
+
+/// The API of a call by its name, for readers of formats that do not say it: `cuLaunchKernel` is of the driver.
+pub fn of_call(name: &[u8]) -> u32 {
+    if name.starts_with(b"cu") && !name.starts_with(b"cuda") { DRIVER } else { RUNTIME }
+}
