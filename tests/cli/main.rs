@@ -15,4 +15,5 @@ mod outputs;
 mod query;
 mod readme;
 mod report;
+mod sources;
 mod vocabularies;

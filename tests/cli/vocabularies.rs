@@ -1,8 +1,8 @@
 //! What a number means is said once, in `trace-format/src/vocabulary/`. A table of the same words anywhere else would
 //! sooner or later say something else.
 
+use crate::sources;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 use trace_format::tables;
 use trace_format::vocabulary::{ALL, WORDINGS};
 
@@ -21,42 +21,20 @@ fn is_telling(word: &str) -> bool {
         && !matches!(word, "unknown" | "Unknown" | "invalid" | "device" | "Device" | "driver" | "runtime")
 }
 
-/// Sources in `folder` and below, with their texts.
-fn sources(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
-    for entry in std::fs::read_dir(folder).expect("the folder is readable") {
-        let path = entry.expect("the entry is readable").path();
-        if path.is_dir() {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|ending| ending == "rs" || ending == "py") {
-            let text = std::fs::read_to_string(&path).expect("the file is text");
-            found.push((path, text));
-        }
-    }
-}
-
-/// The part of a source that is no test.
-fn without_tests(text: &str) -> &str {
-    text.split_once("\n#[cfg(test)]\nmod ").map_or(text, |(code, _)| code)
-}
-
 #[test]
 fn no_file_repeats_the_words_of_a_vocabulary() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let vocabularies = ALL.iter().map(|vocabulary| (vocabulary.name, vocabulary.words));
     let wordings = WORDINGS.iter().map(|wording| ("a wording", wording.0));
     let tables: Vec<_> = vocabularies.chain(wordings).collect();
     let mut restated = Vec::new();
     let mut files = 0;
     for folder in ["src", "cupti-shim/src", "cupti-shim/config/src", "scripts"] {
-        let mut found = Vec::new();
-        sources(&root.join(folder), &mut found);
-        for (path, text) in found {
-            let shown = path.strip_prefix(root).expect("a file of the repository").display().to_string();
+        for (path, code) in sources::shipped(folder, &["rs", "py"]) {
+            let shown = format!("{folder}/{}", path.display());
             files += 1;
-            if shown.ends_with("tests.rs") || EXCUSED.iter().any(|(excused, _)| *excused == shown) {
+            if EXCUSED.iter().any(|(excused, _)| *excused == shown) {
                 continue;
             }
-            let code = without_tests(&text);
             for (name, words) in &tables {
                 let is_there = |word: &str| is_telling(word) && code.contains(&format!("\"{word}\""));
                 let found: Vec<&str> = words.iter().map(|(_, word)| *word).filter(|word| is_there(word)).collect();
@@ -108,7 +86,7 @@ fn uses_number(code: &str, columns: &BTreeSet<&str>) -> bool {
 fn lines_with_numbers(text: &str, columns: &BTreeSet<&str>) -> Vec<usize> {
     let mut found = Vec::new();
     let mut match_at = None;
-    for (number, line) in (1..).zip(without_tests(text).lines()) {
+    for (number, line) in (1..).zip(text.lines()) {
         // Every second piece stands between quotes, and is a text of somebody else's.
         let code: String = line.split('"').step_by(2).collect();
         let code = code.split("//").next().unwrap_or_default().trim_end();
@@ -133,21 +111,15 @@ fn lines_with_numbers(text: &str, columns: &BTreeSet<&str>) -> Vec<usize> {
 
 #[test]
 fn numbers_of_coded_columns_are_constants() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let columns = coded_columns();
     assert!(columns.contains("style") && columns.contains("src_kind"), "{columns:?}");
-    let mut sources_found = Vec::new();
-    sources(&root.join("src"), &mut sources_found);
+    let sources = sources::shipped("src", &["rs"]);
+    assert!(sources.len() > 300, "{} files: where are the sources?", sources.len());
     let mut bare = Vec::new();
-    for (path, text) in &sources_found {
-        let shown = path.strip_prefix(root).expect("a file of the repository").display().to_string();
-        // Files of tests alone.
-        if shown.ends_with("tests.rs") || shown.ends_with("fixtures.rs") {
-            continue;
-        }
-        bare.extend(lines_with_numbers(text, &columns).into_iter().map(|line| format!("{shown}:{line}")));
+    for (path, text) in &sources {
+        let lines = lines_with_numbers(text, &columns).into_iter();
+        bare.extend(lines.map(|line| format!("src/{}:{line}", path.display())));
     }
-    assert!(sources_found.len() > 300, "{} files: where are the sources?", sources_found.len());
     assert!(bare.is_empty(), "use the constants of trace_format::vocabulary:\n{}", bare.join("\n"));
 }
 
