@@ -10,6 +10,7 @@ use hashbrown::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 use trace_format::schema::{AnyColumn as _, TableSpec};
+use trace_format::tables;
 use trace_format::tables::column::{any, range};
 use trace_format::vocabulary::range_style;
 
@@ -139,22 +140,29 @@ enum Kind {
     Thread,
 }
 
+/// What places the rows of each table that is drawn.
+const KINDS: &[(&TableSpec, Kind)] = &[
+    (&tables::KERNEL, Kind::Work),
+    (&tables::MEMCPY, Kind::Work),
+    (&tables::MEMSET, Kind::Work),
+    (&tables::GRAPH, Kind::Graph),
+    (&tables::EVENT, Kind::Event),
+    (&tables::SYNC, Kind::Sync),
+    (&tables::UVM, Kind::UnifiedMemory),
+    (&tables::MEMORY, Kind::Memory),
+    (&tables::SAMPLE, Kind::Sample),
+    (&tables::API, Kind::Call),
+    (&tables::OVERHEAD, Kind::Overhead),
+    (&tables::RANGE, Kind::Range),
+    (&tables::JIT, Kind::Compiler),
+    (&tables::OPENACC, Kind::Thread),
+    (&tables::OPENMP, Kind::Thread),
+    (&tables::HOST_CALL, Kind::Thread),
+];
+
 impl Kind {
     fn of(table: &TableSpec) -> Kind {
-        match table.name {
-            "kernel" | "memcpy" | "memset" => Kind::Work,
-            "graph" => Kind::Graph,
-            "event" => Kind::Event,
-            "sync" => Kind::Sync,
-            "uvm" => Kind::UnifiedMemory,
-            "memory" => Kind::Memory,
-            "sample" => Kind::Sample,
-            "api" => Kind::Call,
-            "overhead" => Kind::Overhead,
-            "range" => Kind::Range,
-            "jit" => Kind::Compiler,
-            _ => Kind::Thread,
-        }
+        KINDS.iter().find(|(known, _)| *known == table).map_or(Kind::Thread, |&(_, kind)| kind)
     }
 }
 
@@ -376,6 +384,14 @@ mod tests {
     use trace_format::schema::RowBuilder;
     use trace_format::tables::range::RangeBuilder;
     use trace_format::tables::{KernelRow, RangeRow, kernel::KernelBuilder};
+
+    #[test]
+    fn every_table_that_is_drawn_says_where() {
+        for table in crate::lines::DRAWN {
+            let entries = KINDS.iter().filter(|(known, _)| known == table).count();
+            assert_eq!(entries, 1, "table {}: put it into KINDS (src/lines/place.rs), once", table.name);
+        }
+    }
 
     fn chunk(rows: trace_format::columns::Batch) -> Chunk {
         let order = (0..rows.rows as u32).map(|row| (0, row)).collect();

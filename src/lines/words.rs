@@ -4,7 +4,7 @@
 use crate::cupti::operation::{self, memory_kind};
 use std::borrow::Cow;
 use trace_format::columns::Batch;
-use trace_format::schema::TableSpec;
+use trace_format::schema::{TableSpec, TypedColumn};
 use trace_format::tables;
 use trace_format::tables::column::{any, event, graph, memcpy, memory, memset};
 use trace_format::vocabulary::{
@@ -36,33 +36,98 @@ pub const UNKNOWN_SYNC: &str = "Synchronization";
 /// What overhead of an unknown kind is called.
 pub const UNKNOWN_OVERHEAD: &str = "Overhead";
 
-/// Category and name of a row that has no name.
-pub fn described(rows: &Batch, i: usize) -> (&'static [u8], Cow<'static, str>) {
-    let number = |column| rows.get_if_any(column).get(i).unwrap_or(0);
-    let of = |vocabulary: &Vocabulary, prefix: &str| match vocabulary.word(number(any::KIND)) {
-        Some(word) => Cow::Owned(format!("{prefix}{word}")),
-        None => Cow::Owned(format!("{prefix}{}", number(any::KIND))),
-    };
-    match rows.table.name {
-        "memcpy" => {
+/// The category of what nobody knows.
+pub const OTHER: &str = "other";
+
+/// What gives the number in a column of some row.
+type Number<'a> = &'a dyn Fn(&'static TypedColumn<u32>) -> u32;
+
+/// The rows of a table that have no name of their own.
+struct Nameless {
+    table: &'static TableSpec,
+    category: &'static str,
+    /// What a row with these numbers is called.
+    name: fn(Number) -> Cow<'static, str>,
+}
+
+static NAMELESS: &[Nameless] = &[
+    Nameless {
+        table: &tables::MEMCPY,
+        category: "gpu_memcpy",
+        name: |number| {
             let (word, _) = copy_word(number(any::KIND));
             let [from, to] = [memcpy::SRC_KIND, memcpy::DST_KIND].map(|column| memory_kind(number(column)));
-            (b"gpu_memcpy", Cow::Owned(format!("Memcpy {word} ({from} -> {to})")))
+            format!("Memcpy {word} ({from} -> {to})").into()
+        },
+    },
+    Nameless {
+        table: &tables::MEMSET,
+        category: "gpu_memset",
+        name: |number| format!("Memset ({})", memory_kind(number(memset::MEM_KIND))).into(),
+    },
+    Nameless {
+        table: &tables::SYNC,
+        category: "cuda_sync",
+        name: |number| sync_word(number(any::KIND)).unwrap_or(UNKNOWN_SYNC).into(),
+    },
+    Nameless {
+        table: &tables::OVERHEAD,
+        category: "overhead",
+        name: |number| overhead_word(number(any::KIND)).unwrap_or(UNKNOWN_OVERHEAD).into(),
+    },
+    Nameless {
+        table: &tables::GRAPH,
+        category: "cuda_graph",
+        name: |number| format!("CUDA graph {}", number(graph::GRAPH_ID)).into(),
+    },
+    Nameless {
+        table: &tables::UVM,
+        category: "unified_memory",
+        name: |number| format!("Unified memory: {}", uvm_kind::VOCABULARY.text(number(any::KIND))).into(),
+    },
+    Nameless {
+        table: &tables::MEMORY,
+        category: "memory",
+        name: |number| {
+            let word = memory_operation::VOCABULARY.word(number(memory::OPERATION));
+            word.unwrap_or("memory pool operation").into()
+        },
+    },
+    Nameless {
+        table: &tables::EVENT,
+        category: "cuda_event",
+        name: |number| format!("CUDA event {}", number(event::EVENT)).into(),
+    },
+    Nameless { table: &tables::JIT, category: "jit", name: |_| "just-in-time compilation".into() },
+    Nameless {
+        table: &tables::OPENACC,
+        category: "openacc",
+        name: |number| format!("acc_{}", openacc_kind::VOCABULARY.text(number(any::KIND))).into(),
+    },
+    Nameless {
+        table: &tables::OPENMP,
+        category: "openmp",
+        name: |number| operation::openmp_name(number(any::KIND)).into(),
+    },
+];
+
+fn nameless(table: &TableSpec) -> Option<&'static Nameless> {
+    NAMELESS.iter().find(|known| known.table == table)
+}
+
+/// The category of the rows of `table`, if they have no names of their own.
+pub fn category(table: &TableSpec) -> Option<&'static str> {
+    nameless(table).map(|known| known.category)
+}
+
+/// Category and name of a row that has no name.
+pub fn described(rows: &Batch, i: usize) -> (&'static [u8], Cow<'static, str>) {
+    match nameless(rows.table) {
+        Some(known) => {
+            let name = (known.name)(&|column| rows.get_if_any(column).get(i).unwrap_or(0));
+            (known.category.as_bytes(), name)
         }
-        "memset" => (b"gpu_memset", Cow::Owned(format!("Memset ({})", memory_kind(number(memset::MEM_KIND))))),
-        "sync" => (b"cuda_sync", sync_word(number(any::KIND)).unwrap_or(UNKNOWN_SYNC).into()),
-        "overhead" => (b"overhead", overhead_word(number(any::KIND)).unwrap_or(UNKNOWN_OVERHEAD).into()),
-        "graph" => (b"cuda_graph", Cow::Owned(format!("CUDA graph {}", number(graph::GRAPH_ID)))),
-        "uvm" => (b"unified_memory", of(&uvm_kind::VOCABULARY, "Unified memory: ")),
-        "memory" => (
-            b"memory",
-            memory_operation::VOCABULARY.word(number(memory::OPERATION)).unwrap_or("memory pool operation").into(),
-        ),
-        "event" => (b"cuda_event", Cow::Owned(format!("CUDA event {}", number(event::EVENT)))),
-        "jit" => (b"jit", Cow::Borrowed("just-in-time compilation")),
-        "openacc" => (b"openacc", of(&openacc_kind::VOCABULARY, "acc_")),
-        "openmp" => (b"openmp", operation::openmp_name(number(any::KIND)).into()),
-        other => (b"other", other.into()),
+        None => (OTHER.as_bytes(), rows.table.name.into()),
     }
 }
 
@@ -85,5 +150,22 @@ pub fn page_name(table: &TableSpec, kind: u32) -> Cow<'static, str> {
         table if table == &tables::SYNC => word(&sync_kind::VOCABULARY, "synchronisation"),
         table if table == &tables::UVM => word(&uvm_kind::VOCABULARY, "unified memory event"),
         other => other.name.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tables that are drawn and whose rows have names: those of functions, of ranges, of what was measured.
+    const NAMED: &[&TableSpec] =
+        &[&tables::KERNEL, &tables::API, &tables::HOST_CALL, &tables::RANGE, &tables::SAMPLE];
+
+    #[test]
+    fn rows_that_are_drawn_have_a_name_or_are_called_something() {
+        for table in crate::lines::DRAWN {
+            let place = "put it into NAMELESS (src/lines/words.rs), or into NAMED here, and not into both";
+            assert_ne!(nameless(table).is_some(), NAMED.contains(table), "table {}: {place}", table.name);
+        }
     }
 }

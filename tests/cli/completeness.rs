@@ -3,6 +3,7 @@
 
 use gpuprof::export::{EXPORTERS, Exporter};
 use gpuprof::lines::DRAWN;
+use gpuprof::timeline::{self, picture};
 use std::path::Path;
 use trace_format::schema::{Role, TableSpec};
 use trace_format::tables;
@@ -14,6 +15,23 @@ const NOT_DRAWN: &[(&TableSpec, &str)] = &[
     (&tables::CPU_SAMPLE, "samples are drawn as the functions that they are of"),
     (&tables::FOREIGN, "drawn where the original had them, by the exporter of that format alone"),
     (&tables::DETAILS, "they stand beside the records that they are of"),
+];
+
+/// Tables of activity that the page does not read, and why.
+const NOT_ON_PAGE: &[(&TableSpec, &str)] = &[
+    (&tables::EVENT, "moments on a stream; synchronisations say which event they are about"),
+    (&tables::JIT, "compilations have a line in files for viewers, and none of nvvp's rows"),
+    (&tables::EXTERNAL, "ids that frameworks pushed, for joins"),
+    (&tables::LAUNCH_STACK, "stacks stand beside the calls in reports"),
+    (&tables::FOREIGN, "drawn by the exporter of the format that it is of"),
+    (&tables::DETAILS, "arguments in another tool's words, for the exporter of that tool's format"),
+];
+
+/// Tables of activity that the page reads and a picture neither draws nor counts, and why.
+const NOT_IN_PICTURES: &[(&TableSpec, &str)] = &[
+    (&tables::MEMORY, "a curve on the page, and no records of it"),
+    (&tables::SAMPLE, "curves on the page, and no records of it"),
+    (&tables::CPU_SAMPLE, "the functions that samples saw, which are no records of the trace"),
 ];
 
 /// What exporters have no place for, by the name of the exporter. Texts stand in the rows where there is no table of them.
@@ -64,14 +82,40 @@ fn tables_of(roles: &'static [Role]) -> impl Iterator<Item = &'static TableSpec>
     tables::ALL.iter().copied().filter(move |table| roles.contains(&table.role))
 }
 
-/// Which of `tables` have neither a line in viewers nor a reason, as sentences that name the place.
+/// Which of `tables` are neither among those that `has` names nor excused, or both, as sentences that name the place.
+fn missed(
+    tables: impl Iterator<Item = &'static TableSpec>,
+    has: impl Fn(&'static TableSpec) -> bool,
+    excused: &[(&TableSpec, &str)],
+    place: &str,
+) -> Vec<String> {
+    let is_excused = |table: &TableSpec| excused.iter().any(|(excused, _)| *excused == table);
+    let wrong = tables.filter(|&table| has(table) == is_excused(table));
+    wrong.map(|table| format!("table {}: {place} here with the reason, and not into both", table.name)).collect()
+}
+
+/// Which of `tables` have neither a line in viewers nor a reason.
 fn missed_by_viewers(tables: impl Iterator<Item = &'static TableSpec>) -> Vec<String> {
-    let is_right = |table: &&TableSpec| {
-        let excused = NOT_DRAWN.iter().any(|(excused, _)| excused == table);
-        DRAWN.contains(table) != excused
-    };
-    let place = "put it into DRAWN (src/lines.rs), or into NOT_DRAWN here with the reason, and not into both";
-    tables.filter(|table| !is_right(table)).map(|table| format!("table {}: {place}", table.name)).collect()
+    let place = "put it into DRAWN (src/lines.rs), or into NOT_DRAWN";
+    missed(tables, |table| DRAWN.contains(&table), NOT_DRAWN, place)
+}
+
+/// Which of `tables` the page does not read without a reason.
+fn missed_by_pages(tables: impl Iterator<Item = &'static TableSpec>) -> Vec<String> {
+    let need = timeline::need();
+    missed(
+        tables,
+        |table| need.wants(table),
+        NOT_ON_PAGE,
+        "put it into need (src/timeline.rs), or into NOT_ON_PAGE",
+    )
+}
+
+/// Which of `tables`, if the page reads them, pictures leave out without a reason and without counting them.
+fn missed_by_pictures(tables: impl Iterator<Item = &'static TableSpec>) -> Vec<String> {
+    let need = picture::need();
+    let place = "put it into TABLES or NOT_DRAWN (src/timeline/picture/rows.rs), or into NOT_IN_PICTURES";
+    missed(tables, |table| need.wants(table), NOT_IN_PICTURES, place)
 }
 
 /// Exporters that do not say whether they keep some of `tables`, and which.
@@ -90,6 +134,19 @@ fn missed_by_exporters(tables: &[&'static TableSpec]) -> Vec<String> {
 #[test]
 fn every_table_of_activity_has_a_line_in_viewers_or_a_reason() {
     let missed = missed_by_viewers(tables_of(&[Role::Activity]));
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+#[test]
+fn every_table_of_activity_is_on_the_page_or_has_a_reason() {
+    let missed = missed_by_pages(tables_of(&[Role::Activity]));
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+#[test]
+fn pictures_draw_or_count_what_the_page_reads() {
+    let page = timeline::need();
+    let missed = missed_by_pictures(tables_of(&[Role::Activity]).filter(|table| page.wants(table)));
     assert!(missed.is_empty(), "{}", missed.join("\n"));
 }
 
@@ -121,6 +178,9 @@ fn a_made_up_table_is_missed_wherever_it_was_forgotten_and_kept_where_rows_are_w
     let missed = missed_by_viewers([&MADE_UP].into_iter());
     assert_eq!(missed.len(), 1, "{missed:?}");
     assert!(missed[0].starts_with("table made_up: put it into DRAWN (src/lines.rs)"), "{missed:?}");
+    let missed = [missed_by_pages([&MADE_UP].into_iter()), missed_by_pictures([&MADE_UP].into_iter())].concat();
+    assert!(missed[0].starts_with("table made_up: put it into need (src/timeline.rs)"), "{missed:?}");
+    assert!(missed[1].starts_with("table made_up: put it into TABLES or NOT_DRAWN"), "{missed:?}");
     let missed = missed_by_exporters(&[&MADE_UP]);
     // Perfetto's follows from what is drawn; databases have a schema that is not ours.
     let expected = ["perfetto", "sqlite", "nvprof"].map(|name| format!("{name}: [\"made_up\"]"));

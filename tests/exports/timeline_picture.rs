@@ -13,6 +13,8 @@ use gpuprof::trace::select::{Filter, Selection};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::Command;
+use trace_format::tables::HostCallRow;
+use trace_format::vocabulary::host_call_domain;
 
 fn open(paths: &[PathBuf]) -> Frames {
     Frames::open(paths, &picture::need()).unwrap_or_else(|e| panic!("{e}"))
@@ -224,13 +226,29 @@ fn text_fits_and_says_what_was_busy() {
 #[test]
 fn pictures_and_pages_count_the_same_records() {
     let folder = TempFolder::new("picture-counts");
-    let path = folder.argument("t.gpuprof", &native(&Story::sample(60).with_ranges()));
+    let story = Story::sample(60).with_ranges();
+    let mut file = Vec::new();
+    let mut writer = NativeWriter::begin(&mut file, &story, Native::default());
+    let name_id = writer.string(b"poll");
+    writer.kernels(&story.kernels);
+    writer.rest(&story);
+    let calls = story.kernels[..3].iter().map(|kernel| HostCallRow {
+        start_ns: kernel.start,
+        duration_ns: Some(1_000),
+        domain: host_call_domain::OS_RUNTIME,
+        name_id,
+        tid: THREAD,
+        ..HostCallRow::default()
+    });
+    writer.rows(calls.collect());
+    writer.close();
+    let path = folder.argument("t.gpuprof", &file);
     let page = folder.path().join("t.html");
     let said = common::gpuprof(&["timeline", &path, "-o", page.to_str().unwrap()]).stderr;
     let all = said.split_whitespace().find_map(|word| word.parse::<u64>().ok()).expect("a number of rows");
     let text = common::gpuprof(&["timeline", &path, "--format", "text"]).stdout;
-    // The mark has no row.
-    let counts = format!("{} of {all} records", all - 1);
+    // The mark has no row, and neither have calls of the operating system.
+    let counts = format!("{} of {all} records", all - 1 - 3);
     assert!(text.lines().nth(1).unwrap().ends_with(&counts), "{counts}: {text}");
 }
 

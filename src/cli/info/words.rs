@@ -118,6 +118,29 @@ fn date(unix_ns: i64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trace_format::schema::Role;
+
+    /// Tables of activity that the sentence leaves out, and why. The table below it counts the rows of all of them.
+    const NOT_COUNTED: &[(&TableSpec, &str)] = &[
+        (&tables::SYNC, "part of the calls that wait"),
+        (&tables::OVERHEAD, "time of the driver and the profiler, not of the program"),
+        (&tables::EVENT, "part of the calls that record or await them"),
+        (&tables::EXTERNAL, "ids beside calls"),
+        (&tables::JIT, "part of the calls that load code"),
+        (&tables::LAUNCH_STACK, "stacks beside calls"),
+        (&tables::FOREIGN, "what no table of records has columns for"),
+        (&tables::DETAILS, "arguments of records that are counted"),
+    ];
+
+    #[test]
+    fn every_table_of_activity_is_in_the_sentence_or_has_a_reason() {
+        for table in tables::ALL.iter().filter(|table| table.role == Role::Activity) {
+            let is_counted = COUNTED.iter().any(|(counted, ..)| counted == table);
+            let is_excused = NOT_COUNTED.iter().any(|(excused, _)| excused == table);
+            let place = "put it into COUNTED (src/cli/info/words.rs), or into NOT_COUNTED with the reason";
+            assert_ne!(is_counted, is_excused, "table {}: {place}, and not into both", table.name);
+        }
+    }
 
     #[test]
     fn moments_have_the_date_of_the_calendar() {

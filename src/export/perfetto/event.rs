@@ -10,10 +10,12 @@ use crate::analysis::stream_waits::StreamWaits;
 use crate::export::Context;
 use crate::lines::links;
 use crate::lines::place::{Placed, Slot};
+use crate::lines::words;
 use crate::trace::ordered::Piece;
 use std::sync::OnceLock;
 use trace_format::columns::{Batch, Values};
-use trace_format::schema::AnyColumn as _;
+use trace_format::schema::{AnyColumn as _, TableSpec};
+use trace_format::tables;
 use trace_format::tables::column::{any, api, host_call};
 use trace_format::vocabulary::{api_domain, host_call_domain, range_style};
 
@@ -190,29 +192,34 @@ pub fn track_event(
 }
 
 fn category(rows: &Batch, columns: &Columns, i: usize) -> u64 {
-    category_iid(match rows.table.name {
-        "kernel" => "kernel",
-        "memcpy" => "gpu_memcpy",
-        "memset" => "gpu_memset",
-        "api" => match rows.get(api::DOMAIN).get(i) {
+    let table = rows.table;
+    let domain = match table {
+        table if table == &tables::API => rows.get(api::DOMAIN).get(i),
+        table if table == &tables::HOST_CALL => rows.get(host_call::DOMAIN).get(i),
+        _ => None,
+    };
+    category_iid(category_name(table, domain, columns.style.get(i)))
+}
+
+/// The category of a row by its table, the domain of a call and the style of a range.
+fn category_name(table: &TableSpec, domain: Option<u32>, style: Option<u32>) -> &'static str {
+    match table {
+        table if table == &tables::KERNEL => "kernel",
+        table if table == &tables::API => match domain {
             Some(api_domain::DRIVER) => "cuda_driver",
             _ => "cuda_runtime",
         },
-        "host_call" => match rows.get(host_call::DOMAIN).get(i) {
+        table if table == &tables::HOST_CALL => match domain {
             Some(host_call_domain::MPI) => "mpi",
             _ => "os_runtime",
         },
-        "range" => match columns.style.get(i) {
+        table if table == &tables::RANGE => match style {
             Some(range_style::OPERATOR) => "cpu_op",
             Some(range_style::PYTHON) => "python_function",
             _ => "user_annotation",
         },
-        "sync" => "cuda_sync",
-        "graph" => "cuda_graph",
-        "uvm" => "unified_memory",
-        "event" => "cuda_event",
-        other => other,
-    })
+        table => words::category(table).unwrap_or(words::OTHER),
+    }
 }
 
 /// An argument that is a number, if there is one.
@@ -240,4 +247,25 @@ pub fn annotate_text(out: &mut Vec<u8>, name: u64, value: &str) {
         wire::unsigned(out, 1, name);
         wire::string(out, 6, value);
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::names::CATEGORIES;
+    use super::*;
+
+    #[test]
+    fn every_slice_has_a_category_of_its_own() {
+        let codes = || [None].into_iter().chain((0..8).map(Some));
+        // Measurements are counters.
+        for table in crate::lines::DRAWN.iter().filter(|table| **table != &tables::SAMPLE) {
+            for (domain, style) in codes().flat_map(|domain| codes().map(move |style| (domain, style))) {
+                let name = category_name(table, domain, style);
+                let place = "put it into CATEGORIES (src/export/perfetto/names.rs) and category_name";
+                let is_known = name != words::OTHER && CATEGORIES.contains(&name);
+                assert!(is_known, "table {}, category {name}: {place}", table.name);
+            }
+        }
+        assert_eq!(CATEGORIES.last(), Some(&words::OTHER));
+    }
 }

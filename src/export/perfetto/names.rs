@@ -67,7 +67,7 @@ pub static CATEGORIES: &[&str] = &[
     "other",
 ];
 
-/// The number of a category.
+/// The number of a category; that of the last one, `other`, for one that is not listed.
 pub fn category_iid(category: &str) -> u64 {
     CATEGORIES.iter().position(|c| *c == category).unwrap_or(CATEGORIES.len() - 1) as u64 + 1
 }

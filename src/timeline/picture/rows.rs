@@ -27,7 +27,8 @@ pub(super) const TABLES: &[&TableSpec] = &[
 ];
 
 /// Tables that pages show and pictures do not.
-pub(super) const NOT_DRAWN: &[&TableSpec] = &[&tables::SYNC, &tables::OVERHEAD, &tables::OPENACC, &tables::OPENMP];
+pub(super) const NOT_DRAWN: &[&TableSpec] =
+    &[&tables::SYNC, &tables::OVERHEAD, &tables::OPENACC, &tables::OPENMP, &tables::HOST_CALL];
 
 /// How busy one row was.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
