@@ -187,15 +187,5 @@ fn copy_label(kind: u32) -> String {
 
 /// A unified memory row, in nvvp's words where it had some.
 pub fn migration_label(kind: u32) -> String {
-    match kind {
-        uvm_kind::BYTES_HTOD => "Data Migration (HtoD)".to_owned(),
-        uvm_kind::BYTES_DTOH => "Data Migration (DtoH)".to_owned(),
-        uvm_kind::BYTES_DTOD => "Data Migration (DtoD)".to_owned(),
-        uvm_kind::CPU_PAGE_FAULTS => "CPU Page Faults".to_owned(),
-        uvm_kind::GPU_PAGE_FAULTS => "GPU Page Faults".to_owned(),
-        uvm_kind::THRASHING => "Memory Thrashing".to_owned(),
-        uvm_kind::THROTTLING => "Memory Throttling".to_owned(),
-        uvm_kind::REMOTE_MAP => "Remote Map".to_owned(),
-        _ => format!("Unified Memory ({kind})"),
-    }
+    uvm_kind::NVVP.word(kind).map_or_else(|| format!("Unified Memory ({kind})"), str::to_owned)
 }

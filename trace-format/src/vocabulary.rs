@@ -41,8 +41,18 @@ registry! {
 }
 
 /// Every other wording of a vocabulary's numbers.
-pub static WORDINGS: &[&Wording] =
-    &[&loss_cause::SENTENCES, &memcpy_kind::NSYS, &memory_kind::NVPROF, &overhead_kind::KINETO, &sync_kind::KINETO];
+pub static WORDINGS: &[&Wording] = &[
+    &loss_cause::SENTENCES,
+    &memcpy_kind::NSYS,
+    &memcpy_kind::NVPROF,
+    &memory_kind::NVPROF,
+    &openmp_kind::NVPROF,
+    &overhead_kind::KINETO,
+    &range_style::NSYS,
+    &sync_kind::KINETO,
+    &uvm_kind::NVPROF,
+    &uvm_kind::NVVP,
+];
 
 /// The words of some tool or report for the numbers of a vocabulary, by number.
 #[derive(Debug)]

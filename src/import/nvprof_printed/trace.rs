@@ -6,10 +6,9 @@ use crate::trace::sink::{Need, ProcessInfo, ProcessIx, Sink, valid_duration};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use trace_format::tables::{self, *};
 use trace_format::vocabulary::uvm_kind::{
-    BYTES_DTOD, BYTES_DTOH, BYTES_HTOD, CPU_PAGE_FAULTS, GPU_PAGE_FAULTS, REMOTE_MAP, THRASHING, THROTTLING,
-    UNKNOWN,
+    BYTES_DTOD, BYTES_HTOD, CPU_PAGE_FAULTS, GPU_PAGE_FAULTS, REMOTE_MAP, THRASHING, THROTTLING, UNKNOWN,
 };
-use trace_format::vocabulary::{api_domain, memcpy_kind, memory_kind};
+use trace_format::vocabulary::{api_domain, memcpy_kind, memory_kind, uvm_kind};
 
 /// Makes records of rows and pushes them.
 pub struct Traces<'n> {
@@ -50,8 +49,8 @@ impl<'n> Traces<'n> {
             }),
         };
         let process = self.process(sink, pid)?;
-        if let Some(rest) = name.strip_prefix(b"[Unified Memory ") {
-            self.unified_memory(sink, process, row, times, rest);
+        if name.starts_with(b"[Unified Memory ") {
+            self.unified_memory(sink, process, row, times, name);
         } else if let Some(rest) = name.strip_prefix(b"[CUDA memcpy ") {
             self.memcpy(sink, process, row, times, rest);
         } else if name == b"[CUDA memset]" {
@@ -203,7 +202,7 @@ impl<'n> Traces<'n> {
         );
     }
 
-    fn unified_memory(&mut self, sink: &mut Sink, process: ProcessIx, row: &Row, times: Times, what: &[u8]) {
+    fn unified_memory(&mut self, sink: &mut Sink, process: ProcessIx, row: &Row, times: Times, name: &[u8]) {
         let label = row.value("Device");
         let places = label.map_or(Vec::new(), places);
         let places: Vec<Option<u32>> =
@@ -211,17 +210,10 @@ impl<'n> Traces<'n> {
         if !self.need.wants(&tables::UVM) {
             return;
         }
-        let kind = match what {
-            b"Memcpy HtoD]" => BYTES_HTOD,
-            b"Memcpy DtoH]" => BYTES_DTOH,
-            b"CPU page faults]" => CPU_PAGE_FAULTS,
-            b"GPU page faults]" => GPU_PAGE_FAULTS,
-            b"page thrash]" => THRASHING,
-            b"page throttle]" | b"throttle]" => THROTTLING,
-            b"remote map]" => REMOTE_MAP,
-            b"Memcpy DtoD]" => BYTES_DTOD,
-            _ => UNKNOWN,
-        };
+        // Versions of nvprof differ in one name.
+        let name: &[u8] =
+            if name == b"[Unified Memory throttle]" { b"[Unified Memory page throttle]" } else { name };
+        let kind = uvm_kind::NVPROF.code(name).unwrap_or(UNKNOWN);
         let cell = row.value("Unified Memory").unwrap_or_default();
         let pc = cell.strip_prefix(b"PC ").and_then(hexadecimal);
         let value = match kind {

@@ -75,10 +75,13 @@ impl Source for ApiByName {
         }
         let mut rows: Vec<_> = by_name.into_iter().collect();
         rows.sort_unstable_by(|a, b| b.1.0.0.total_ns.cmp(&a.1.0.0.total_ns).then(a.0.cmp(b.0)));
+        let [runtime, driver] =
+            [api_domain::RUNTIME, api_domain::DRIVER].map(|domain| api_domain::VOCABULARY.text(domain));
+        let both = format!("{runtime}, {driver}");
         let domains = rows.iter().map(|row| match row.1.1 {
-            1 => "runtime",
-            2 => "driver",
-            _ => "runtime, driver",
+            1 => &*runtime,
+            2 => &*driver,
+            _ => &*both,
         });
         let mut columns = vec![
             texts("name", rows.iter().map(|row| row.0)),

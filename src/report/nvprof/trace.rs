@@ -15,7 +15,7 @@ use super::fmt;
 use super::listing::{Cell, Column, Listing, Name, Row};
 use super::{Labels, Options, messages};
 use trace_format::vocabulary::uvm_kind::{
-    self, BYTES_DTOH, BYTES_HTOD, CPU_PAGE_FAULTS, GPU_PAGE_FAULTS, THRASHING, THROTTLING,
+    BYTES_DTOH, BYTES_HTOD, CPU_PAGE_FAULTS, GPU_PAGE_FAULTS, THRASHING, THROTTLING,
 };
 
 /// Which kernel each API call launched.
@@ -230,7 +230,7 @@ fn gpu_row<'a>(row: &GpuActivity, labels: &'a dyn Labels, origin_ns: i64) -> Row
         What::Memcpy { kind, .. } => Name::Plain(operation::memcpy_name(*kind)),
         What::Memset { .. } => Name::Plain("[CUDA memset]"),
         What::Graph { graph } => Name::Plain(labels.graph(*graph)),
-        What::Uvm { kind, .. } => Name::Plain(uvm_name(*kind)),
+        What::Uvm { kind, .. } => Name::Plain(operation::uvm_name(*kind)),
     };
     let mut listed = Row::new(name);
     listed.set_times(row.start_ns, row.duration_ns, origin_ns);
@@ -300,7 +300,7 @@ fn set_moved(row: &mut Row, bytes: i64, duration_ns: Option<i64>) {
 /// The cells of an event of unified memory that every listing has.
 pub(super) fn unified_row<'a>(row: &GpuActivity, origin_ns: i64) -> Row<'a> {
     let What::Uvm { kind, .. } = row.what else { return Row::new(Name::Plain("")) };
-    let mut listed = Row::new(Name::Plain(uvm_name(kind)));
+    let mut listed = Row::new(Name::Plain(operation::uvm_name(kind)));
     listed.set_times(row.start_ns, row.duration_ns, origin_ns);
     set_unified(&mut listed, row, origin_ns);
     listed
@@ -333,21 +333,6 @@ fn set_unified(listed: &mut Row, row: &GpuActivity, origin_ns: i64) {
         .set(Column::Device, place)
         .set(Column::UnifiedMemory, what)
         .set(Column::VirtualAddress, Cell::Address(address));
-}
-
-/// What nvprof calls an event of unified memory, by `CUpti_ActivityUnifiedMemoryCounterKind`.
-fn uvm_name(kind: u32) -> &'static str {
-    match kind {
-        uvm_kind::BYTES_HTOD => "[Unified Memory Memcpy HtoD]",
-        uvm_kind::BYTES_DTOH => "[Unified Memory Memcpy DtoH]",
-        uvm_kind::CPU_PAGE_FAULTS => "[Unified Memory CPU page faults]",
-        uvm_kind::GPU_PAGE_FAULTS => "[Unified Memory GPU page faults]",
-        uvm_kind::THRASHING => "[Unified Memory page thrash]",
-        uvm_kind::THROTTLING => "[Unified Memory page throttle]",
-        uvm_kind::REMOTE_MAP => "[Unified Memory remote map]",
-        uvm_kind::BYTES_DTOD => "[Unified Memory Memcpy DtoD]",
-        _ => "[Unified Memory]",
-    }
 }
 
 #[cfg(test)]

@@ -92,15 +92,9 @@ pub(super) fn memcpy_name(kind: u32) -> &'static str {
     NAMES.iter().find(|(known, _)| *known == kind).map_or("[CUDA memcpy Unknown]", |(_, name)| name)
 }
 
-/// `range.style` in nsys's words. nsys knows the first two; PyTorch's operators and annotations are ranges here too.
+/// `range.style` in nsys's words.
 pub(super) fn range_style(style: u32) -> &'static str {
-    match style {
-        range_style::PUSH_POP => "PushPop",
-        range_style::START_END => "StartEnd",
-        range_style::OPERATOR => "Operator",
-        range_style::ANNOTATION => "Annotation",
-        _ => "Unknown",
-    }
+    range_style::NSYS.word(style).unwrap_or("Unknown")
 }
 
 /// A range in summaries: `domain:text`, `:text` in the default domain.

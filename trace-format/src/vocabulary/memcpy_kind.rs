@@ -34,6 +34,24 @@ crate::vocabulary! {
     UNIFIED_DTOD = 13, "unified DtoD";
 }
 
+/// What nvprof calls copies. Migrations, which nsys records as copies, have the names of nvprof's events of unified memory.
+pub static NVPROF: Wording = Wording(&[
+    (UNKNOWN, "[CUDA memcpy Unknown]"),
+    (HTOD, "[CUDA memcpy HtoD]"),
+    (DTOH, "[CUDA memcpy DtoH]"),
+    (HTOA, "[CUDA memcpy HtoA]"),
+    (ATOH, "[CUDA memcpy AtoH]"),
+    (ATOA, "[CUDA memcpy AtoA]"),
+    (ATOD, "[CUDA memcpy AtoD]"),
+    (DTOA, "[CUDA memcpy DtoA]"),
+    (DTOD, "[CUDA memcpy DtoD]"),
+    (HTOH, "[CUDA memcpy HtoH]"),
+    (PTOP, "[CUDA memcpy PtoP]"),
+    (UNIFIED_HTOD, "[Unified Memory Memcpy HtoD]"),
+    (UNIFIED_DTOH, "[Unified Memory Memcpy DtoH]"),
+    (UNIFIED_DTOD, "[Unified Memory Memcpy DtoD]"),
+]);
+
 /// The words that nsys has used since 2023; before, it had those of CUPTI.
 pub static NSYS: Wording = Wording(&[
     (UNKNOWN, "Unknown"),

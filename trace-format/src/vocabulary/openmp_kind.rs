@@ -1,5 +1,7 @@
 //! `CUpti_OpenMpEventKind`.
 
+use super::Wording;
+
 crate::vocabulary! {
     "What the region is.";
     /// `invalid`.
@@ -17,3 +19,13 @@ crate::vocabulary! {
     /// `wait taskwait`.
     WAIT_TASKWAIT = 6, "wait taskwait";
 }
+
+/// What nvprof calls such a region.
+pub static NVPROF: Wording = Wording(&[
+    (PARALLEL, "omp_parallel"),
+    (TASK, "omp_task"),
+    (THREAD, "omp_thread"),
+    (IDLE, "omp_idle"),
+    (WAIT_BARRIER, "omp_wait_barrier"),
+    (WAIT_TASKWAIT, "omp_wait_taskwait"),
+]);

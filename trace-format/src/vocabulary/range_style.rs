@@ -1,5 +1,7 @@
 //! What a range is.
 
+use super::Wording;
+
 crate::vocabulary! {
     "Style in a word.";
     /// Ranges of one thread that lie in each other.
@@ -15,3 +17,11 @@ crate::vocabulary! {
     /// A function of Python.
     PYTHON = 5, "Python function";
 }
+
+/// The words in nsys's views. nsys knows the first two; operators and annotations of PyTorch are ranges here too.
+pub static NSYS: Wording = Wording(&[
+    (PUSH_POP, "PushPop"),
+    (START_END, "StartEnd"),
+    (OPERATOR, "Operator"),
+    (ANNOTATION, "Annotation"),
+]);

@@ -1,5 +1,7 @@
 //! `CUpti_ActivityUnifiedMemoryCounterKind`.
 
+use super::Wording;
+
 crate::vocabulary! {
     "What was counted.";
     /// `unknown`.
@@ -21,3 +23,27 @@ crate::vocabulary! {
     /// `bytes DtoD`.
     BYTES_DTOD = 8, "bytes DtoD";
 }
+
+/// What nvprof calls such an event in its lists.
+pub static NVPROF: Wording = Wording(&[
+    (BYTES_HTOD, "[Unified Memory Memcpy HtoD]"),
+    (BYTES_DTOH, "[Unified Memory Memcpy DtoH]"),
+    (CPU_PAGE_FAULTS, "[Unified Memory CPU page faults]"),
+    (GPU_PAGE_FAULTS, "[Unified Memory GPU page faults]"),
+    (THRASHING, "[Unified Memory page thrash]"),
+    (THROTTLING, "[Unified Memory page throttle]"),
+    (REMOTE_MAP, "[Unified Memory remote map]"),
+    (BYTES_DTOD, "[Unified Memory Memcpy DtoD]"),
+]);
+
+/// What nvvp calls the row of such events on its timeline.
+pub static NVVP: Wording = Wording(&[
+    (BYTES_HTOD, "Data Migration (HtoD)"),
+    (BYTES_DTOH, "Data Migration (DtoH)"),
+    (CPU_PAGE_FAULTS, "CPU Page Faults"),
+    (GPU_PAGE_FAULTS, "GPU Page Faults"),
+    (THRASHING, "Memory Thrashing"),
+    (THROTTLING, "Memory Throttling"),
+    (REMOTE_MAP, "Remote Map"),
+    (BYTES_DTOD, "Data Migration (DtoD)"),
+]);
