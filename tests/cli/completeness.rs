@@ -1,6 +1,7 @@
 //! A table that is new is forgotten nowhere: whoever draws or writes tables names each of them, or says why not. These
 //! tests name the place that was forgotten; `docs/extending.md` has the steps.
 
+use crate::sources;
 use gpuprof::export::{EXPORTERS, Exporter};
 use gpuprof::lines::DRAWN;
 use gpuprof::timeline::{self, picture};
@@ -214,4 +215,27 @@ fn every_exporter_of_records_is_named_in_the_tests_of_exports() {
             exporter.name
         );
     }
+}
+
+/// Lines that choose by the name of a table, which nothing checks: a name that no table has any more is never chosen.
+fn chooses_by_name(line: &str) -> bool {
+    let code = line.split("//").next().unwrap_or_default();
+    ["table.name", "table().name"].iter().any(|name| {
+        let compares = [" == \"", " != \""].iter().any(|sign| code.contains(&format!("{name}{sign}")));
+        compares || (code.contains("match ") && code.trim_end().ends_with(&format!("{name} {{")))
+    })
+}
+
+#[test]
+fn tables_are_chosen_by_themselves_and_not_by_their_names() {
+    let mut found = Vec::new();
+    for (path, text) in sources::shipped("src", &["rs"]) {
+        let lines = (1..).zip(text.lines()).filter(|(_, line)| chooses_by_name(line));
+        found.extend(lines.map(|(number, _)| format!("src/{}:{number}", path.display())));
+    }
+    assert!(found.is_empty(), "compare with trace_format::tables::NAME:\n{}", found.join("\n"));
+    for line in ["match piece.table().name {", "let is_range = rows.table.name == \"range\";"] {
+        assert!(chooses_by_name(line), "{line}");
+    }
+    assert!(!chooses_by_name("json::string(own.key(\"table\"), rows.table.name.as_bytes());"));
 }

@@ -15,6 +15,7 @@ use crate::lines::view::view;
 use crate::trace::ordered::Piece;
 use trace_format::columns::Batch;
 use trace_format::schema::AnyColumn as _;
+use trace_format::tables;
 use trace_format::tables::column::{any, api, kernel, memcpy, memset, overhead, range, sync};
 use trace_format::vocabulary::range_style::PYTHON;
 
@@ -144,14 +145,14 @@ impl<'p> View<'p> {
     /// The columns of `piece`.
     pub fn of(piece: &'p Piece) -> Self {
         let rows = &piece.rows;
-        match piece.table().name {
-            "kernel" => View::Kernels(Kernels::of(rows)),
-            "memcpy" => View::Copies(Copies::of(rows)),
-            "memset" => View::Fills(Fills::of(rows)),
-            "api" => View::Calls(Calls::of(rows)),
-            "sync" => View::Syncs(Syncs::of(rows)),
-            "overhead" => View::Overheads(Overheads::of(rows)),
-            "range" => View::Ranges(Ranges::of(rows)),
+        match piece.table() {
+            table if table == &tables::KERNEL => View::Kernels(Kernels::of(rows)),
+            table if table == &tables::MEMCPY => View::Copies(Copies::of(rows)),
+            table if table == &tables::MEMSET => View::Fills(Fills::of(rows)),
+            table if table == &tables::API => View::Calls(Calls::of(rows)),
+            table if table == &tables::SYNC => View::Syncs(Syncs::of(rows)),
+            table if table == &tables::OVERHEAD => View::Overheads(Overheads::of(rows)),
+            table if table == &tables::RANGE => View::Ranges(Ranges::of(rows)),
             _ => View::Other(rows),
         }
     }

@@ -5,16 +5,17 @@ use crate::cupti::operation;
 use crate::export::Context;
 use crate::trace::ordered::Piece;
 use trace_format::schema::{AnyColumn as _, TableSpec, TypedColumn};
+use trace_format::tables;
 use trace_format::tables::column::{any, kernel, note, sample};
 
 /// The column that the label of a row depends on; `None`: all rows of the table have the same.
 pub fn label_column(table: &TableSpec) -> Option<&'static TypedColumn<u32>> {
-    match table.name {
-        "kernel" => Some(kernel::SHAPE_ID),
-        "memcpy" | "openmp" => Some(any::KIND),
-        "memset" => None,
-        "note" => Some(note::TEXT_ID),
-        "sample" => Some(sample::METRIC_ID),
+    match table {
+        table if table == &tables::KERNEL => Some(kernel::SHAPE_ID),
+        table if table == &tables::MEMCPY || table == &tables::OPENMP => Some(any::KIND),
+        table if table == &tables::MEMSET => None,
+        table if table == &tables::NOTE => Some(note::TEXT_ID),
+        table if table == &tables::SAMPLE => Some(sample::METRIC_ID),
         _ => Some(any::NAME_ID),
     }
 }
@@ -27,12 +28,12 @@ pub fn label<'a>(context: &Context<'a>, piece: &Piece, i: usize) -> &'a str {
         Cell::Whole(value) => u32::try_from(value).ok(),
         _ => None,
     });
-    match piece.table().name {
-        "kernel" => labels.kernel(number.unwrap_or(u32::MAX)),
-        "api" => labels.api(number.unwrap_or(0)),
-        "memcpy" => operation::memcpy_name(number.unwrap_or(0)),
-        "memset" => operation::MEMSET,
-        "openmp" => operation::openmp_name(number.unwrap_or(0)),
+    match piece.table() {
+        table if table == &tables::KERNEL => labels.kernel(number.unwrap_or(u32::MAX)),
+        table if table == &tables::API => labels.api(number.unwrap_or(0)),
+        table if table == &tables::MEMCPY => operation::memcpy_name(number.unwrap_or(0)),
+        table if table == &tables::MEMSET => operation::MEMSET,
+        table if table == &tables::OPENMP => operation::openmp_name(number.unwrap_or(0)),
         _ => labels.text(number.unwrap_or(0)),
     }
 }

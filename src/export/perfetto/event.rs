@@ -95,11 +95,15 @@ impl Events<'_> {
         if slot.is_linked && self.flows {
             wire::fixed64(out, event::FLOW, links::arrow(piece.process, correlation.unwrap_or(0)));
         }
-        match rows.table.name {
-            "kernel" => self.launch(out, columns.shape_id.get(i).unwrap_or(0)),
-            "memcpy" | "memset" => annotate(out, argument("bytes"), columns.bytes.get(i)),
-            "api" => annotate(out, argument("result"), columns.result.get(i).filter(|&r| r != 0)),
-            "range" => {
+        match rows.table {
+            table if table == &tables::KERNEL => self.launch(out, columns.shape_id.get(i).unwrap_or(0)),
+            table if table == &tables::MEMCPY || table == &tables::MEMSET => {
+                annotate(out, argument("bytes"), columns.bytes.get(i));
+            }
+            table if table == &tables::API => {
+                annotate(out, argument("result"), columns.result.get(i).filter(|&r| r != 0));
+            }
+            table if table == &tables::RANGE => {
                 let text = |id| self.context.labels.text(id);
                 if let Some(domain) = columns.domain_id.get(i) {
                     annotate_text(out, argument("domain"), text(domain));
@@ -113,8 +117,8 @@ impl Events<'_> {
                     });
                 }
             }
-            "sync" => annotate(out, argument("event"), columns.event.get(i)),
-            "overhead" => {}
+            table if table == &tables::SYNC => annotate(out, argument("event"), columns.event.get(i)),
+            table if table == &tables::OVERHEAD => {}
             _ => return self.all_columns(out, rows, i),
         }
         annotate_id(out, argument("correlation"), correlation);

@@ -115,8 +115,8 @@ impl<'a> Names<'a> {
 
     fn number_of(&mut self, rows: &Batch, columns: &Columns, i: usize) -> u64 {
         let labels = self.labels;
-        match rows.table.name {
-            "kernel" => {
+        match rows.table {
+            table if table == &tables::KERNEL => {
                 let shape = columns.shape_id.get(i).unwrap_or(0);
                 match labels.frames().kernel(shape) {
                     Some(row) if row.name_id != 0 => {
@@ -129,11 +129,11 @@ impl<'a> Names<'a> {
                     None => self.number(Source::Text, 0, || ""),
                 }
             }
-            "api" => {
+            table if table == &tables::API => {
                 let id = columns.name_id.get(i).unwrap_or(0);
                 self.number(Source::Call, id, || labels.api(id))
             }
-            "range" | "host_call" => {
+            table if table == &tables::RANGE || table == &tables::HOST_CALL => {
                 let id = columns.name_id.get(i).unwrap_or(0);
                 self.number(Source::Text, id, || labels.text(id))
             }
@@ -153,12 +153,14 @@ impl<'a> Names<'a> {
 
     fn coded(&mut self, rows: &Batch, columns: &Columns, i: usize) -> u64 {
         let code = |column: crate::lines::view::Col<u32>| column.get(i).unwrap_or(0);
-        let codes = match rows.table.name {
-            "memcpy" => (code(columns.kind), code(columns.src_kind) << 16 | code(columns.dst_kind) & 0xffff),
-            "memset" => (code(columns.mem_kind), 0),
-            "graph" => (code(columns.graph_id), 0),
-            "memory" => (code(columns.operation), 0),
-            "event" => (code(columns.event), 0),
+        let codes = match rows.table {
+            table if table == &tables::MEMCPY => {
+                (code(columns.kind), code(columns.src_kind) << 16 | code(columns.dst_kind) & 0xffff)
+            }
+            table if table == &tables::MEMSET => (code(columns.mem_kind), 0),
+            table if table == &tables::GRAPH => (code(columns.graph_id), 0),
+            table if table == &tables::MEMORY => (code(columns.operation), 0),
+            table if table == &tables::EVENT => (code(columns.event), 0),
             _ => (code(columns.kind), 0),
         };
         let next = self.coded.len() as u64 * 4 + 3 + FIRST;

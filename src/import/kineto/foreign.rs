@@ -9,7 +9,7 @@ use super::number::{integer, nanoseconds};
 use super::rows::{Times, lane_stream};
 use crate::trace::sink::{ProcessIx, valid_duration};
 use trace_format::schema::TableSpec;
-use trace_format::tables::{DetailsRow, ForeignRow};
+use trace_format::tables::{self, DetailsRow, ForeignRow};
 use trace_format::vocabulary::foreign_form;
 
 /// Which row arguments belong to.
@@ -79,16 +79,20 @@ fn has_column(table: &TableSpec, key: &[u8], value: Value) -> bool {
         is_place()
             || matches!(key, b"correlation" | b"External id" | b"external id" | b"graph id" | b"graph node id")
     };
-    match table.name {
-        "kernel" => is_of_work() || matches!(key, b"grid" | b"block" | b"registers per thread" | b"shared memory"),
-        "memcpy" | "memset" => is_of_work() || key == b"bytes",
-        "api" => matches!(key, b"cbid" | b"correlation" | b"External id" | b"external id"),
+    match table {
+        table if table == &tables::KERNEL => {
+            is_of_work() || matches!(key, b"grid" | b"block" | b"registers per thread" | b"shared memory")
+        }
+        table if table == &tables::MEMCPY || table == &tables::MEMSET => is_of_work() || key == b"bytes",
+        table if table == &tables::API => {
+            matches!(key, b"cbid" | b"correlation" | b"External id" | b"external id")
+        }
         // CUPTI's largest number stands for none, and traces write it in several ways.
-        "sync" => {
+        table if table == &tables::SYNC => {
             (is_place() && integer(value) != Some(u32::MAX.into()))
                 || matches!(key, b"correlation" | b"wait_on_cuda_event_id")
         }
-        "range" => matches!(key, b"External id" | b"external id"),
+        table if table == &tables::RANGE => matches!(key, b"External id" | b"external id"),
         _ => false,
     }
 }
