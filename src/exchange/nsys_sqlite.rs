@@ -14,6 +14,34 @@ pub const ORIGIN: &str = "GPUPROF_ORIGIN_NS";
 pub const FOREIGN_DOMAINS: [(u32, &str); 3] =
     [(OPERATOR, "PyTorch operators"), (ANNOTATION, "PyTorch annotations"), (PYTHON, "Python functions")];
 
+/// Types of the rows of NVTX_EVENTS.
+pub mod event_type {
+    /// A moment.
+    pub const MARK: u32 = 34;
+    /// A range of one thread that nests.
+    pub const PUSH_POP: u32 = 59;
+    /// A range that may end on another thread.
+    pub const START_END: u32 = 60;
+    /// The name of a domain.
+    pub const DOMAIN: u32 = 75;
+}
+
+/// Event classes, in tables that have such a column.
+pub mod event_class {
+    /// A call of the runtime API.
+    pub const RUNTIME: u32 = 0;
+    /// A call of the driver API.
+    pub const DRIVER: u32 = 1;
+}
+
+/// `ompt_sync_region_t` of OpenMP waits.
+pub mod openmp_wait {
+    /// At a barrier.
+    pub const BARRIER: u32 = 1;
+    /// For a task group.
+    pub const TASKWAIT: u32 = 5;
+}
+
 /// `CUpti_ActivityMemoryKind` in nsys's numbers, which leave out "unknown" at the front and have it at the back.
 pub mod memory_kind {
     use trace_format::vocabulary::memory_kind::{MANAGED_STATIC, PAGEABLE, UNKNOWN};

@@ -1,4 +1,4 @@
-//! Tables of our own in databases in the schema of nvprof.
+//! Databases in the schema of nvprof: tables of our own, and numbers that both sides know.
 
 /// Where times counted from.
 pub const EXPORT: &str = "GPUPROF_EXPORT";
@@ -11,3 +11,15 @@ pub const ORIGIN: &str = "origin_ns";
 
 /// What was added to all times of a trace that has none.
 pub const SHIFT: &str = "shift_ns";
+
+/// `CUpti_ActivityObjectKind`: what an `objectId` names.
+pub mod object_kind {
+    /// A process.
+    pub const PROCESS: u32 = 1;
+    /// A thread of a process.
+    pub const THREAD: u32 = 2;
+    /// A context of a device.
+    pub const CONTEXT: u32 = 4;
+    /// A stream of a context.
+    pub const STREAM: u32 = 5;
+}

@@ -225,12 +225,6 @@ fn thread(tid: u32) -> i64 {
     i64::from(tid as i32)
 }
 
-/// `CUpti_ActivityObjectKind`.
-const PROCESS: u32 = 1;
-const THREAD: u32 = 2;
-const CONTEXT: u32 = 4;
-const STREAM: u32 = 5;
-
 /// An `objectId`: what it is depends on its kind. Process and thread, in 4 and 8 bytes.
 fn process_object(pid: u32, tid: u32) -> [u8; 12] {
     let mut bytes = [0; 12];

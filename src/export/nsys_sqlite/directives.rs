@@ -2,6 +2,7 @@
 
 use super::{Writer, enums, schema};
 use crate::error::Result;
+use crate::exchange::nsys_sqlite::openmp_wait;
 use crate::export::database::Rows;
 use trace_format::tables::{OpenaccRow, OpenmpRow};
 use trace_format::vocabulary::openacc_kind::{self, ENQUEUE_LAUNCH};
@@ -58,10 +59,6 @@ fn openacc(writer: &mut Writer) -> Result<()> {
 /// Event class of OpenMP regions.
 const OPENMP_CLASS: u32 = 78;
 
-/// `ompt_sync_region_t` of waits.
-const BARRIER: u32 = 1;
-const TASKWAIT: u32 = 5;
-
 const OPENMP: &[&str] = &["start", "end", "eventClass", "globalTid", "nameId", "eventKind"];
 const OPENMP_WAIT: &[&str] = &["start", "end", "eventClass", "globalTid", "nameId", "eventKind", "kind"];
 
@@ -76,8 +73,8 @@ fn openmp(writer: &mut Writer) -> Result<()> {
             openmp_kind::PARALLEL => (28u32, None),
             openmp_kind::TASK => (31, None),
             openmp_kind::THREAD => (27, None),
-            openmp_kind::WAIT_BARRIER => (29, Some(BARRIER)),
-            openmp_kind::WAIT_TASKWAIT => (29, Some(TASKWAIT)),
+            openmp_kind::WAIT_BARRIER => (29, Some(openmp_wait::BARRIER)),
+            openmp_kind::WAIT_TASKWAIT => (29, Some(openmp_wait::TASKWAIT)),
             // Idle threads are no region of nsys's.
             _ => return Ok(()),
         };

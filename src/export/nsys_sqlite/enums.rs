@@ -264,6 +264,7 @@ static ENUMS: &[(Table, &[Entry])] = &[
 mod tests {
     use super::label;
     use crate::exchange::nsys_sqlite::memory_kind::to_nsys;
+    use crate::exchange::nsys_sqlite::{event_class, event_type};
     use trace_format::vocabulary::{memcpy_kind, memory_kind};
 
     #[test]
@@ -274,5 +275,11 @@ mod tests {
         for &(kind, word) in memory_kind::NVPROF.0 {
             assert_eq!(label("ENUM_CUDA_MEM_KIND", to_nsys(kind).into()), word);
         }
+        let types = [event_type::MARK, event_type::PUSH_POP, event_type::START_END, event_type::DOMAIN];
+        let labels = types.map(|number| label("ENUM_NSYS_EVENT_TYPE", number.into()));
+        assert_eq!(labels, ["NvtxMark", "NvtxPushPopRange", "NvtxStartEndRange", "NvtxDomainCreate"]);
+        let classes = [event_class::RUNTIME, event_class::DRIVER];
+        let labels = classes.map(|number| label("ENUM_NSYS_EVENT_CLASS", number.into()));
+        assert_eq!(labels, ["CUDA runtime", "CUDA driver"]);
     }
 }

@@ -3,16 +3,11 @@
 use super::{Writer, schema};
 use crate::error::Result;
 use crate::exchange::nsys_sqlite::FOREIGN_DOMAINS;
+use crate::exchange::nsys_sqlite::event_type::{DOMAIN, MARK, PUSH_POP, START_END};
 use crate::export::database::{Rows, Value};
 use hashbrown::HashMap;
 use trace_format::tables::RangeRow;
 use trace_format::vocabulary::range_style;
-
-/// Event types.
-const MARK: u32 = 34;
-const PUSH_POP: u32 = 59;
-const START_END: u32 = 60;
-const DOMAIN: u32 = 75;
 
 /// What makes a domain: process, and style and name id.
 type DomainKey = (u32, u32, u32);

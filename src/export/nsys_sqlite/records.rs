@@ -3,16 +3,14 @@
 use super::{NOT_APPLICABLE, Writer, correlation, enums, schema};
 use crate::cupti;
 use crate::error::Result;
-use crate::exchange::nsys_sqlite::memory_kind;
+use crate::exchange::nsys_sqlite::{event_class, memory_kind};
 use crate::export::database::Rows;
 use hashbrown::HashMap;
 use trace_format::tables::{self, ApiRow, EventRow, JitRow, MemoryRow, OverheadRow, SyncRow};
 use trace_format::vocabulary::memory_operation::OF_POOL;
 use trace_format::vocabulary::{api_domain, overhead_kind};
 
-/// Event classes of tables that have such a column.
-const RUNTIME_CLASS: u32 = 0;
-const DRIVER_CLASS: u32 = 1;
+/// Event classes of further tables that have such a column.
 const JIT_CLASS: u32 = 102;
 const OVERHEAD_CLASS: u32 = 103;
 
@@ -48,7 +46,7 @@ fn calls(writer: &mut Writer) -> Result<()> {
             }
         };
         let (start, end) = writer.clock.span_of(call.start_ns, call.duration_ns);
-        let class = if call.domain == api_domain::DRIVER { DRIVER_CLASS } else { RUNTIME_CLASS };
+        let class = if call.domain == api_domain::DRIVER { event_class::DRIVER } else { event_class::RUNTIME };
         rows.add([
             start.into(),
             end.into(),

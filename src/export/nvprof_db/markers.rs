@@ -1,7 +1,8 @@
 //! NVTX ranges and marks. CUPTI records the two ends of a range apart, under one id.
 
-use super::{THREAD, Writer, process_object, schema};
+use super::{Writer, process_object, schema};
 use crate::error::Result;
+use crate::exchange::nvprof_db::object_kind::THREAD;
 use crate::export::database::{Rows, Value};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,8 +1,9 @@
 //! What CUPTI records around the work of the GPU: synchronisations, overhead, memory, events, compilations.
 
-use super::{PROCESS, THREAD, Writer, correlation, id_or_none, process_object, schema};
+use super::{Writer, correlation, id_or_none, process_object, schema};
 use crate::cupti::environment::{DATA_BYTES, FIELDS, Field};
 use crate::error::Result;
+use crate::exchange::nvprof_db::object_kind::{PROCESS, THREAD};
 use crate::export::database::{Rows, Value};
 use hashbrown::HashMap;
 use std::collections::BTreeMap;

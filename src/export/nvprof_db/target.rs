@@ -1,8 +1,9 @@
 //! What records refer to: the process, its threads, devices, contexts and streams.
 
-use super::{CONTEXT, PROCESS, STREAM, THREAD, Writer, process_object, schema, stream_object};
+use super::{Writer, process_object, schema, stream_object};
 use crate::analysis::contexts::ContextDevices;
 use crate::error::Result;
+use crate::exchange::nvprof_db::object_kind::{CONTEXT, PROCESS, STREAM, THREAD};
 use crate::export::database::{Rows, Value};
 use std::collections::BTreeMap;
 use trace_format::tables::{ContextRow, DeviceRow, StreamRow, ThreadRow};

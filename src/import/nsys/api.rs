@@ -3,6 +3,7 @@
 
 use super::activity::duration;
 use super::{Reader, process_part, tid};
+use crate::exchange::nsys_sqlite::event_class;
 use crate::import::rows::{Scan, Tables, Tally};
 use crate::numbers::items;
 use hashbrown::{HashMap, HashSet};
@@ -15,10 +16,7 @@ use trace_format::vocabulary::api_domain;
 /// Rows per batch.
 const BATCH_ROWS: usize = 65_536;
 
-/// Event classes of the rows, as far as they occur in this table.
-const RUNTIME: u32 = 0;
-const DRIVER: u32 = 1;
-/// A row that repeats a call which has a row of its own, to tie a call stack to it: counting both counts twice.
+/// Event class of a row that repeats a call which has a row of its own, to tie a call stack to it: counting both counts twice.
 const BACKTRACE: u32 = 67;
 
 /// Domain of a call whose class does not say it, until its name is known.
@@ -91,8 +89,8 @@ pub(super) fn read(db: &Connection, tables: &Tables, totals: bool) -> Calls {
         };
         let process = &mut calls.processes[index];
         let domain = match class {
-            Some(RUNTIME) => api_domain::RUNTIME,
-            Some(DRIVER) => api_domain::DRIVER,
+            Some(event_class::RUNTIME) => api_domain::RUNTIME,
+            Some(event_class::DRIVER) => api_domain::DRIVER,
             _ => {
                 process.unclear = true;
                 ASK_THE_NAME

@@ -2,6 +2,7 @@
 
 use super::Reader;
 use super::activity::duration;
+use crate::exchange::nsys_sqlite::openmp_wait;
 use trace_format::tables::{OpenaccRow, OpenmpRow};
 use trace_format::vocabulary::{openacc_kind, openmp_kind};
 
@@ -49,9 +50,6 @@ pub(super) fn openacc(r: &mut Reader) {
     }
 }
 
-/// `ompt_sync_region_t` of a wait for a task group.
-const TASKWAIT: u32 = 5;
-
 /// Reads those OpenMP regions that CUPTI, and so the trace format, has a kind for.
 pub(super) fn openmp(r: &mut Reader) {
     for (table, fixed) in [
@@ -66,7 +64,7 @@ pub(super) fn openmp(r: &mut Reader) {
             let Some(start_ns) = row.int(start) else { return false };
             // A wait is for a task group where the region says so, else at a barrier.
             let kind = fixed.unwrap_or(match row.id(region) {
-                Some(TASKWAIT) => openmp_kind::WAIT_TASKWAIT,
+                Some(openmp_wait::TASKWAIT) => openmp_kind::WAIT_TASKWAIT,
                 _ => openmp_kind::WAIT_BARRIER,
             });
             let thread = row.int(thread);

@@ -3,7 +3,7 @@
 use super::activity::duration;
 use super::{Reader, process_part};
 use trace_format::tables::HostCallRow;
-use trace_format::vocabulary::host_call_domain;
+use trace_format::vocabulary::{host_call_domain, mpi_kind};
 
 /// A table of calls.
 struct Source {
@@ -21,10 +21,10 @@ const fn of_mpi(table: &'static str, kind: u32) -> Source {
 
 const SOURCES: [Source; 5] = [
     Source { table: "OSRT_API", name: "nameId", domain: host_call_domain::OS_RUNTIME, kind: None },
-    of_mpi("MPI_P2P_EVENTS", 1),
-    of_mpi("MPI_COLLECTIVES_EVENTS", 2),
-    of_mpi("MPI_START_WAIT_EVENTS", 3),
-    of_mpi("MPI_OTHER_EVENTS", 4),
+    of_mpi("MPI_P2P_EVENTS", mpi_kind::MESSAGE),
+    of_mpi("MPI_COLLECTIVES_EVENTS", mpi_kind::COLLECTIVE),
+    of_mpi("MPI_START_WAIT_EVENTS", mpi_kind::REQUEST),
+    of_mpi("MPI_OTHER_EVENTS", mpi_kind::OTHER),
 ];
 
 /// Event classes of rows that say when nsys began and ended to look at such calls. Others are calls.

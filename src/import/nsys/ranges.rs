@@ -2,6 +2,7 @@
 
 use super::{Reader, process_part};
 use crate::exchange::nsys_sqlite::FOREIGN_DOMAINS;
+use crate::exchange::nsys_sqlite::event_type::{self, DOMAIN};
 use crate::import::rows::{Col, Fields};
 use hashbrown::HashMap;
 use trace_format::tables::RangeRow;
@@ -11,10 +12,9 @@ use trace_format::vocabulary::range_style;
 const TABLE: &str = "NVTX_EVENTS";
 
 /// Event types of the table. The second of each pair comes from NVTXT text files.
-const MARK: [u32; 2] = [34, 65];
-const PUSH_POP: [u32; 2] = [59, 70];
-const START_END: [u32; 2] = [60, 71];
-const DOMAIN: u32 = 75;
+const MARK: [u32; 2] = [event_type::MARK, 65];
+const PUSH_POP: [u32; 2] = [event_type::PUSH_POP, 70];
+const START_END: [u32; 2] = [event_type::START_END, 71];
 
 /// `range.style` for an event type; null for rows that are no ranges.
 fn style(event_type: u32) -> Option<u32> {
@@ -56,7 +56,7 @@ pub(super) fn read(r: &mut Reader) {
     let integers = ["int64Value", "uint64Value", "int32Value", "uint32Value"].map(|name| scan.col_if(full, name));
     let reals = ["doubleValue", "floatValue"].map(|name| scan.col_if(full, name));
     let tally = scan.run(|row| {
-        let event_type = row.id(event_type).unwrap_or(PUSH_POP[0]);
+        let event_type = row.id(event_type).unwrap_or(event_type::PUSH_POP);
         let Some(style) = style(event_type) else {
             // Domains were read before.
             if event_type != DOMAIN {

@@ -1,7 +1,8 @@
 //! NVTX ranges and marks. CUPTI records the two ends of a range apart, under one id; only the first has the name.
 
 use super::Reader;
-use super::target::{Object, THREAD};
+use super::target::Object;
+use crate::exchange::nvprof_db::object_kind::THREAD;
 use hashbrown::HashMap;
 use trace_format::tables::RangeRow;
 use trace_format::vocabulary::range_style;

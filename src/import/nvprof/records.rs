@@ -1,9 +1,10 @@
 //! What CUPTI records around the work of the GPU: synchronisations, overhead, memory, events, compilations.
 
 use super::activity::{GpuColumns, known_time};
-use super::target::{Object, THREAD};
+use super::target::Object;
 use super::{Reader, applicable, duration};
 use crate::cupti::environment;
+use crate::exchange::nvprof_db::object_kind::THREAD;
 use trace_format::tables::{EventRow, ExternalRow, JitRow, MemoryRow, OverheadRow, SampleRow, SyncRow, UvmRow};
 use trace_format::vocabulary::memory_operation;
 use trace_format::vocabulary::uvm_kind::CPU_PAGE_FAULTS;

@@ -1,14 +1,10 @@
 //! What a database says about itself and about what the records refer to: devices, contexts, streams, threads.
 
 use super::Reader;
+use crate::exchange::nvprof_db::object_kind::{PROCESS, STREAM, THREAD};
 use crate::import::rows::{Col, Fields};
 use hashbrown::HashMap;
 use trace_format::tables::{ContextRow, DeviceRow, StreamRow, ThreadRow};
-
-/// `CUpti_ActivityObjectKind`: what an `objectId` names.
-const PROCESS: u32 = 1;
-pub(super) const THREAD: u32 = 2;
-const STREAM: u32 = 5;
 
 /// An `objectId`: three packed little-endian numbers, what they are depends on the kind. What the kind does not use
 /// is garbage.
