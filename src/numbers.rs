@@ -23,6 +23,32 @@ pub fn counted(number: u64, one: &str) -> String {
     items(number, one, &format!("{one}s"))
 }
 
+/// The units of a size, each so many times the one before.
+#[derive(Debug)]
+pub struct SizeUnits {
+    times: f64,
+    names: &'static [&'static str],
+}
+
+/// What recordings take.
+pub static BINARY: SizeUnits = SizeUnits { times: 1024.0, names: &["bytes", "KiB", "MiB", "GiB", "TiB"] };
+
+/// The room of disks; that of large ones is told in GiB too.
+pub static BINARY_TO_GIB: SizeUnits = SizeUnits { times: 1024.0, names: &["bytes", "KiB", "MiB", "GiB"] };
+
+/// Files, as file managers tell their sizes.
+pub static DECIMAL: SizeUnits = SizeUnits { times: 1000.0, names: &["bytes", "KB", "MB", "GB", "TB"] };
+
+/// A size in the largest unit that it fills: `512 bytes`, `1.5 MiB`.
+pub fn size(bytes: u64, units: &SizeUnits) -> String {
+    let (mut value, mut unit) = (bytes as f64, 0);
+    while value >= units.times && unit + 1 < units.names.len() {
+        value /= units.times;
+        unit += 1;
+    }
+    if unit == 0 { format!("{bytes} bytes") } else { format!("{value:.1} {}", units.names[unit]) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -30,6 +56,16 @@ mod tests {
     #[test]
     fn one_thing_has_no_plural() {
         assert_eq!([0, 1, 2000].map(|n| counted(n, "record")), ["0 records", "1 record", "2,000 records"]);
+    }
+
+    #[test]
+    fn sizes_are_in_units_that_people_read() {
+        let all = |bytes| [&BINARY, &BINARY_TO_GIB, &DECIMAL].map(|units| size(bytes, units));
+        assert_eq!(all(999), ["999 bytes"; 3]);
+        assert_eq!(all(1000), ["1000 bytes", "1000 bytes", "1.0 KB"]);
+        assert_eq!(all(3 << 19), ["1.5 MiB", "1.5 MiB", "1.6 MB"]);
+        assert_eq!(all(2 << 40), ["2.0 TiB", "2048.0 GiB", "2.2 TB"]);
+        assert_eq!(size(u64::MAX, &BINARY), "16777216.0 TiB");
     }
 
     #[test]

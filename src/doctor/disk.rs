@@ -2,6 +2,7 @@
 
 use super::World;
 use super::finding::Finding;
+use crate::numbers::{BINARY_TO_GIB, size};
 use crate::os::disk::{Room, room};
 use crate::os::limits::soft_limit;
 use shim_config::from_env;
@@ -24,7 +25,8 @@ pub fn judge(world: &World, output: Option<&Path>) -> Vec<Finding> {
     let folder = output.map_or_else(|| folder_of(world, &settings.output), |folder| world.cwd.join(folder));
     let mut findings = vec![folder_finding(&folder, settings.min_free_percent)];
     if let Some(limit) = soft_limit(libc::RLIMIT_FSIZE) {
-        let text = format!("no file may grow beyond {} (ulimit -f): recording stops there", size(limit));
+        let text =
+            format!("no file may grow beyond {} (ulimit -f): recording stops there", size(limit, &BINARY_TO_GIB));
         findings.push(
             Finding::note("disk", text)
                 .help("`ulimit -f unlimited`, or --size-policy ring with a smaller --size-limit"),
@@ -73,7 +75,7 @@ fn space(folder: &Path, room: Room, min_free_percent: u64) -> Finding {
     let shown = folder.display();
     let percent =
         if room.total_bytes == 0 { 100 } else { u128::from(room.free_bytes) * 100 / u128::from(room.total_bytes) };
-    let text = format!("{shown}: {} free ({percent} %)", size(room.free_bytes));
+    let text = format!("{shown}: {} free ({percent} %)", size(room.free_bytes, &BINARY_TO_GIB));
     if percent < u128::from(min_free_percent) {
         return Finding::problem("disk", format!("{text}; recording stops below {min_free_percent} %"))
             .help("make room, choose another place with -o, or lower GPUPROF_MIN_FREE_PERCENT");
@@ -90,15 +92,6 @@ fn write_test(folder: &Path) -> io::Result<()> {
     let path = folder.join(format!(".gpuprof-doctor-{}", std::process::id()));
     fs::File::create_new(&path)?;
     fs::remove_file(&path)
-}
-
-fn size(bytes: u64) -> String {
-    match bytes {
-        0..1024 => format!("{bytes} bytes"),
-        _ if bytes < 1 << 20 => format!("{:.1} KiB", bytes as f64 / 1024.0),
-        _ if bytes < 1 << 30 => format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20)),
-        _ => format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30)),
-    }
 }
 
 #[cfg(test)]

@@ -2,8 +2,10 @@
 
 use super::Listener;
 use super::file::{Growing, Name};
+use crate::os::identity;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 use trace_format::read::ReadError;
@@ -281,17 +283,16 @@ enum Program {
 /// Whether the program that writes a trace runs on this machine.
 fn program(process: &Value, trace: (u64, u64)) -> Program {
     let text = |key: &str| process.get(key).and_then(Value::as_str);
-    let here = |path: &str| std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
     let (Some(pid), Some(host), Some(boot)) =
         (process.get("pid").and_then(Value::as_u64), text("host"), text("boot_id"))
     else {
         return Program::Unknown;
     };
     // In a container names differ; in another one, pids mean something else.
-    if here("/proc/sys/kernel/hostname").as_deref() != Some(host) {
+    if identity::host().as_deref() != Some(OsStr::new(host)) {
         return Program::Unknown;
     }
-    if here("/proc/sys/kernel/random/boot_id").as_deref() != Some(boot) {
+    if identity::boot_id().as_deref() != Some(boot) {
         return Program::Gone;
     }
     let folder = PathBuf::from(format!("/proc/{pid}"));

@@ -1,7 +1,9 @@
 //! Who we are, and who is at the other end of a socket.
 
+use std::ffi::OsString;
 use std::mem::MaybeUninit;
 use std::os::fd::AsRawFd as _;
+use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::net::UnixStream;
 
 /// This process's user, as the system judges it when files are opened.
@@ -20,6 +22,19 @@ pub fn real_user() -> u32 {
 pub fn real_group() -> u32 {
     // SAFETY: it takes nothing and cannot fail.
     unsafe { libc::getgid() }
+}
+
+/// The name of this machine, as everything on it has it; `None` where the system does not tell.
+pub fn host() -> Option<OsString> {
+    let bytes = std::fs::read("/proc/sys/kernel/hostname").ok()?;
+    Some(OsString::from_vec(bytes.trim_ascii().to_vec()))
+}
+
+/// What this machine has been called since it was started, and no other machine or start is; `None` where the system does
+/// not tell.
+pub fn boot_id() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(text.trim().to_owned())
 }
 
 /// The process id of who made the socket at the other end, as we see them; `None` where we do not.

@@ -20,7 +20,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("demangle", &[]),
     // Collecting.
     ("launch", &["error", "metrics", "os"]),
-    ("doctor", &["launch", "os"]),
+    ("doctor", &["launch", "numbers", "os"]),
     // Opening.
     ("trace", &["cupti", "demangle", "error", "note", "numbers"]),
     ("import", &["cupti", "demangle", "error", "exchange", "numbers", "os", "trace"]),
@@ -35,7 +35,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("timeline", &["analysis", "demangle", "error", "lines", "metrics", "numbers", "render", "trace"]),
     ("query", &["analysis", "cupti", "demangle", "error", "export", "open", "render", "trace"]),
     // Watching.
-    ("live", &["error", "open"]),
+    ("live", &["error", "open", "os"]),
     ("top", &["cupti", "demangle", "error", "live", "render", "trace"]),
     ("control", &["error", "os"]),
     // Asking.

@@ -1,7 +1,7 @@
 //! A trace in a sentence: what it is, when it was made, how long it is, what is inside.
 
 use crate::analysis::own_cost;
-use crate::numbers::items;
+use crate::numbers::{DECIMAL, items, size};
 use crate::trace::frames::{Frames, OpenedFile};
 use std::collections::BTreeMap;
 use trace_format::schema::TableSpec;
@@ -41,8 +41,8 @@ pub fn sentences(frames: &Frames, spans: &BTreeMap<u32, (i64, i64)>) -> Vec<Stri
 
 fn of_file(frames: &Frames, file: &OpenedFile, span: Option<(i64, i64)>, has_epoch: bool) -> String {
     let mut sentence = format!("{}: {}", file.path.display(), file.origin);
-    if let Ok(size) = file.path.metadata().map(|m| m.len()) {
-        sentence.push_str(&format!(", {}", bytes(size)));
+    if let Ok(bytes) = file.path.metadata().map(|m| m.len()) {
+        sentence.push_str(&format!(", {}", size(bytes, &DECIMAL)));
     }
     if let Some((start, end)) = span {
         if has_epoch && let Some(date) = date(start) {
@@ -74,16 +74,6 @@ fn inside(frames: &Frames) -> String {
         true => format!("Inside: no records of {processes}"),
         false => format!("Inside: {} of {processes}{on}", counted.join(", ")),
     }
-}
-
-fn bytes(size: u64) -> String {
-    let units = ["bytes", "KB", "MB", "GB", "TB"];
-    let (mut value, mut unit) = (size as f64, 0);
-    while value >= 1000.0 && unit + 1 < units.len() {
-        value /= 1000.0;
-        unit += 1;
-    }
-    if unit == 0 { format!("{size} bytes") } else { format!("{value:.1} {}", units[unit]) }
 }
 
 fn duration(ns: i64) -> String {
@@ -159,7 +149,8 @@ mod tests {
 
     #[test]
     fn sizes_and_lengths_are_in_units_that_people_read() {
-        assert_eq!([bytes(999), bytes(47_200), bytes(1_500_000_000)], ["999 bytes", "47.2 KB", "1.5 GB"]);
+        let sizes = [999, 47_200, 1_500_000_000].map(|bytes| size(bytes, &DECIMAL));
+        assert_eq!(sizes, ["999 bytes", "47.2 KB", "1.5 GB"]);
         assert_eq!([duration(7), duration(1_500), duration(2_340_000)], ["7 ns", "1.5 us", "2.3 ms"]);
         assert_eq!([duration(1_500_000_000), duration(187_000_000_000)], ["1.50 s", "3 min 7 s"]);
         assert_eq!([items(1, "copy", "copies"), items(1_204, "copy", "copies")], ["1 copy", "1,204 copies"]);

@@ -2,11 +2,12 @@
 
 use super::request::Names;
 use crate::analysis::labels::PlaceNames;
+use crate::os::identity;
 use crate::report::nvprof::logfile;
 
-/// The host's name, as everything on it has it.
+/// The host's name; empty if it is no text.
 pub fn host() -> String {
-    std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned()
+    identity::host().and_then(|name| name.into_string().ok()).unwrap_or_default()
 }
 
 /// Replaces all patterns but `%i`. The pattern was checked when it was read.

@@ -3,7 +3,7 @@
 use super::outcome::{Counts, Outcome};
 use super::run_folder::RunFolder;
 use crate::launch::program::quoted;
-use crate::numbers::{counted, items};
+use crate::numbers::{BINARY, counted, items, size};
 use crate::trace::ring::is_ring;
 use shim_config::Cause;
 use std::ffi::OsString;
@@ -118,7 +118,7 @@ fn in_short(cause: &Cause) -> String {
 }
 
 fn where_it_is(outcome: &Outcome, place: &RunFolder) -> String {
-    let size = size(outcome.bytes);
+    let size = size(outcome.bytes, &BINARY);
     match (&place.folder, files(outcome).as_slice()) {
         (Some(folder), _) => format!("written to {}/ ({size})", folder.display()),
         (None, [one]) => format!("written to {} ({size})", shown(one)),
@@ -181,17 +181,6 @@ fn ring_of(trace: &Path) -> Option<&Path> {
 fn as_typed(path: &Path) -> PathBuf {
     let here = std::env::current_dir().ok();
     here.and_then(|here| path.strip_prefix(here).ok().map(PathBuf::from)).unwrap_or_else(|| path.to_owned())
-}
-
-fn size(bytes: u64) -> String {
-    let mut value = bytes as f64;
-    for unit in ["bytes", "KiB", "MiB", "GiB"] {
-        if value < 1024.0 {
-            return if unit == "bytes" { format!("{bytes} bytes") } else { format!("{value:.1} {unit}") };
-        }
-        value /= 1024.0;
-    }
-    format!("{value:.1} TiB")
 }
 
 #[cfg(test)]
@@ -317,7 +306,7 @@ mod tests {
         assert_eq!(items(0, "a", "b"), "0 b");
         assert_eq!(items(999, "a", "b"), "999 b");
         assert_eq!(items(1_000, "a", "b"), "1,000 b");
-        assert_eq!(size(1023), "1023 bytes");
-        assert_eq!(size(1 << 50), "1024.0 TiB");
+        assert_eq!(size(1023, &BINARY), "1023 bytes");
+        assert_eq!(size(1 << 50, &BINARY), "1024.0 TiB");
     }
 }

@@ -143,7 +143,7 @@ fn is_file_name(wanted: &OsStr) -> bool {
 }
 
 fn host() -> Vec<u8> {
-    fs::read("/proc/sys/kernel/hostname").unwrap_or_default().trim_ascii().to_vec()
+    crate::os::identity::host().unwrap_or_default().into_vec()
 }
 
 fn unix_s() -> i64 {

@@ -1,8 +1,8 @@
 //! Who wrote the launcher's trace: the JSON in table `process`.
 
+use crate::os::identity;
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
-use std::fs;
 use std::time::Duration;
 use trace_format::tables::{ROLE, ROLE_LAUNCHER};
 
@@ -25,9 +25,10 @@ impl Facts<'_> {
         map.insert("ppid".to_owned(), json!(std::os::unix::process::parent_id()));
         let argv = self.command.iter().map(|word| Value::from(word.to_string_lossy()));
         map.insert("launched".to_owned(), argv.collect());
-        for (key, path) in [("host", "/proc/sys/kernel/hostname"), ("boot_id", "/proc/sys/kernel/random/boot_id")] {
-            if let Ok(text) = fs::read_to_string(path) {
-                map.insert(key.to_owned(), json!(text.trim()));
+        let host = identity::host().and_then(|name| name.into_string().ok());
+        for (key, value) in [("host", host), ("boot_id", identity::boot_id())] {
+            if let Some(value) = value {
+                map.insert(key.to_owned(), value.into());
             }
         }
         map.insert("start_unix_ns".to_owned(), json!(self.start_unix_ns));
