@@ -20,7 +20,7 @@ fn entry(table: &TableSpec, folder: &Path, path: String) -> ManifestFile {
 }
 
 /// The tables that get a file: those with rows of their own. Names and shapes are spelled out in them.
-pub fn written_tables(frames: &Frames) -> Vec<&'static TableSpec> {
+fn written_tables(frames: &Frames) -> Vec<&'static TableSpec> {
     let spelled_out = [&tables::STRING, &tables::SHAPE, &tables::CLOCK];
     let written =
         |table: &&TableSpec| table.role != Role::Json && !spelled_out.contains(table) && frames.rows(table) > 0;

@@ -102,7 +102,7 @@ fn is_written_whole(table: &TableSpec) -> bool {
 const ROWS_AT_ONCE: usize = 4096;
 
 /// The tables of the timeline: what happened, and what is said about it.
-pub fn timeline_tables() -> Vec<&'static TableSpec> {
+fn timeline_tables() -> Vec<&'static TableSpec> {
     tables::ALL.iter().copied().filter(|table| is_of_timeline(table)).collect()
 }
 

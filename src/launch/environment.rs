@@ -14,7 +14,7 @@ pub const OPENACC_TOOLS: &str = "ACC_PROFLIB";
 /// Which libraries OpenMP runtimes ask whether they listen, until one does: a list with colons.
 pub const OPENMP_TOOLS: &str = "OMP_TOOL_LIBRARIES";
 /// What the loader loads into every program.
-pub const PRELOAD: &str = "LD_PRELOAD";
+const PRELOAD: &str = "LD_PRELOAD";
 
 /// The environment of the program to be.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use trace_format::tables;
 use trace_format::tables::column::any;
 
 /// The tables that define threads, streams, contexts and devices.
-pub static DEFINING: &[&TableSpec] = &[&tables::DEVICE, &tables::CONTEXT, &tables::STREAM, &tables::THREAD];
+static DEFINING: &[&TableSpec] = &[&tables::DEVICE, &tables::CONTEXT, &tables::STREAM, &tables::THREAD];
 
 /// Names and places by process.
 #[derive(Default, Debug)]

@@ -110,7 +110,7 @@ pub struct Request {
 
 /// NVTX ranges whose tables are printed unasked. Programs that number their ranges (PyTorch's `emit_nvtx`) have
 /// thousands of names, and the table that people came for would be out of sight.
-pub const RANGES_UNASKED: usize = 50;
+const RANGES_UNASKED: usize = 50;
 
 /// Writes the report; says whether there was anything to show. What is left out on purpose goes to `hidden`.
 ///

@@ -10,10 +10,10 @@ use sha2::{Digest, Sha256};
 use std::io::Write;
 
 /// Records that a page holds at most.
-pub const MOST_RECORDS: u64 = 2_000_000;
+const MOST_RECORDS: u64 = 2_000_000;
 /// Size that a page has at most. Two million records make some 65 MiB, which a browser has drawn after two seconds
 /// (docs/timeline.md).
-pub const MOST_BYTES: usize = 96 << 20;
+const MOST_BYTES: usize = 96 << 20;
 
 const TEMPLATE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/style.css");

@@ -96,7 +96,7 @@ pub fn rates(process: &Process) -> String {
 }
 
 /// A device in one line.
-pub fn device_line(device: &Device) -> String {
+fn device_line(device: &Device) -> String {
     let name = device.name.as_deref().unwrap_or("");
     let mut line = format!("GPU {}  {:>6} busy  {}", device.device, percent(device.busy_share), name);
     for copies in &device.copies {

@@ -147,7 +147,7 @@ fn begins_type(line: &[u8]) -> bool {
 }
 
 /// Whether the first `traceEvents` of a text is an object.
-pub fn nested_events(text: &[u8]) -> bool {
+fn nested_events(text: &[u8]) -> bool {
     let key = b"\"traceEvents\"";
     let Some(at) = text.windows(key.len()).position(|part| part == key) else { return false };
     let rest = text[at + key.len()..].trim_ascii_start().strip_prefix(b":").map(<[u8]>::trim_ascii_start);

@@ -85,7 +85,7 @@ impl Values {
     }
 
     /// Integers beyond the signed range.
-    pub fn wides(values: Vec<u64>) -> Values {
+    fn wides(values: Vec<u64>) -> Values {
         Values::Wide(Arc::new(values))
     }
 
@@ -101,7 +101,7 @@ impl Values {
 }
 
 /// Which rows have a value; all have one where this is `None`.
-pub type Valid = Option<Arc<Vec<bool>>>;
+type Valid = Option<Arc<Vec<bool>>>;
 
 /// One value.
 #[derive(Clone, Debug, PartialEq)]

@@ -237,7 +237,7 @@ pub fn is_null(a: &Column, negated: bool) -> Column {
 ///
 /// # Errors
 /// Fails if the column does not hold text.
-pub fn test_words(a: &Column, test: impl Fn(&str) -> bool) -> Result<Column> {
+fn test_words(a: &Column, test: impl Fn(&str) -> bool) -> Result<Column> {
     if a.kind == Kind::Null {
         return Ok(Column { kind: Kind::Bool, values: Values::bools(vec![false]), ..Column::null() });
     }
