@@ -24,24 +24,6 @@ pub(crate) mod view;
 pub(crate) mod words;
 
 use trace_format::schema::TableSpec;
-use trace_format::tables;
 
-/// The tables whose rows are drawn.
-pub static DRAWN: &[&TableSpec] = &[
-    &tables::KERNEL,
-    &tables::MEMCPY,
-    &tables::MEMSET,
-    &tables::API,
-    &tables::SYNC,
-    &tables::OVERHEAD,
-    &tables::GRAPH,
-    &tables::MEMORY,
-    &tables::UVM,
-    &tables::EVENT,
-    &tables::JIT,
-    &tables::OPENACC,
-    &tables::OPENMP,
-    &tables::HOST_CALL,
-    &tables::RANGE,
-    &tables::SAMPLE,
-];
+/// The tables whose rows are drawn: those that have a place.
+pub static DRAWN: &[&TableSpec] = &place::PLACED;

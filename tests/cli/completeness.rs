@@ -97,7 +97,7 @@ fn missed(
 
 /// Which of `tables` have neither a line in viewers nor a reason.
 fn missed_by_viewers(tables: impl Iterator<Item = &'static TableSpec>) -> Vec<String> {
-    let place = "put it into DRAWN (src/lines.rs), or into NOT_DRAWN";
+    let place = "put it into KINDS (src/lines/place.rs), or into NOT_DRAWN";
     missed(tables, |table| DRAWN.contains(&table), NOT_DRAWN, place)
 }
 
@@ -178,7 +178,7 @@ static MADE_UP: TableSpec =
 fn a_made_up_table_is_missed_wherever_it_was_forgotten_and_kept_where_rows_are_written_whole() {
     let missed = missed_by_viewers([&MADE_UP].into_iter());
     assert_eq!(missed.len(), 1, "{missed:?}");
-    assert!(missed[0].starts_with("table made_up: put it into DRAWN (src/lines.rs)"), "{missed:?}");
+    assert!(missed[0].starts_with("table made_up: put it into KINDS (src/lines/place.rs)"), "{missed:?}");
     let missed = [missed_by_pages([&MADE_UP].into_iter()), missed_by_pictures([&MADE_UP].into_iter())].concat();
     assert!(missed[0].starts_with("table made_up: put it into need (src/timeline.rs)"), "{missed:?}");
     assert!(missed[1].starts_with("table made_up: put it into TABLES or NOT_DRAWN"), "{missed:?}");
