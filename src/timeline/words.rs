@@ -65,10 +65,9 @@ pub(super) fn names(raw: &Raw, kept: Kept, naming: &mut Naming) -> Column {
     }
 }
 
-/// Moves what rows are chosen by and what pages show into `store`.
-pub(super) fn add_fields(raw: &mut Raw, kept: Kept, naming: &mut Naming, store: &mut Store) {
-    let records = 0..raw.start_ns.len();
-    let plain: &[(FieldName, FieldName)] = match kept {
+/// Fields that are shown as they were read: from which field, and under which name.
+fn plain_fields(kept: Kept) -> &'static [(FieldName, FieldName)] {
+    match kept {
         Kept::Gpu => &[
             (field::CORRELATION, field::CORRELATION),
             (field::BYTES, field::BYTES),
@@ -111,83 +110,12 @@ pub(super) fn add_fields(raw: &mut Raw, kept: Kept, naming: &mut Naming, store: 
             (field::STREAM, field::STREAM),
         ],
         Kept::Stack => &[(field::TID, field::TID), (field::SAMPLES, field::SAMPLES)],
-    };
-    let mut named = |field: FieldName, make: &mut dyn FnMut(&mut Naming, u32) -> u32| -> Column {
-        let values = raw.field(field);
-        if values.is_all_null() {
-            return Column::default();
-        }
-        let one = |i: usize| values.get(i).map(|v| u64::from(make(naming, v as u32)));
-        records.clone().map(one).collect()
-    };
+    }
+}
+
+/// Fields by which rows of the page are chosen.
+fn hidden_fields(kept: Kept) -> &'static [FieldName] {
     match kept {
-        Kept::Gpu => {
-            let mut memory =
-                |naming: &mut Naming, v| word(&mut naming.names, &memory_kind::VOCABULARY, v, "memory kind");
-            let (source, target) = (named(field::SRC_KIND, &mut memory), named(field::DST_KIND, &mut memory));
-            let filled = named(field::MEM_KIND, &mut memory);
-            store.add_field(field::SRC_KIND, Shown::Always, source);
-            // What a fill writes to is its destination.
-            let target = records.clone().map(|i| target.get(i).or(filled.get(i))).collect();
-            store.add_field(field::DST_KIND, Shown::Always, target);
-            let shape = raw.field(field::SHAPE_ID);
-            let shapes = || records.clone().map(|i| shape.get(i));
-            match naming.shapes(shapes()) {
-                Some(column) => store.add_field(field::SHAPE, Shown::Always, column),
-                None => {
-                    let columns = EXTENTS.into_iter().zip(naming.extents(shapes()));
-                    columns.for_each(|(name, column)| store.add_field(name, Shown::Once, column));
-                }
-            }
-        }
-        Kept::Range => {
-            let domain = named(field::DOMAIN_ID, &mut |naming, v| naming.text(v));
-            store.add_field(field::DOMAIN, Shown::Always, domain);
-            let (whole, real) = (raw.field(field::PAYLOAD_I64), raw.field(field::PAYLOAD_F64));
-            let payload = |i: usize| {
-                let whole = whole.get(i).map(|v| unzigzag(v).to_string());
-                let text = whole.or_else(|| real.get(i).map(|bits| f64::from_bits(bits).to_string()))?;
-                Some(u64::from(naming.names.intern(&text)))
-            };
-            store.add_field(field::PAYLOAD, Shown::Always, records.clone().map(payload).collect());
-        }
-        Kept::Directive => {
-            // Where in the program, as a text.
-            let (file, line) = (raw.field(field::FILE_ID), raw.field(field::LINE));
-            let mut place = |i: usize| {
-                let file = file.get(i).map(|id| naming.labels.text(id as u32)).filter(|name| !name.is_empty())?;
-                let text = line.get(i).map_or_else(|| file.to_owned(), |line| format!("{file}:{line}"));
-                Some(u64::from(naming.names.intern(&text)))
-            };
-            store.add_field(field::PAYLOAD, Shown::Always, records.clone().map(&mut place).collect());
-        }
-        Kept::Uvm => {
-            // What the number counts depends on the kind: bytes moved or concerned, or faults.
-            let (kind, value) = (raw.field(field::KIND), raw.field(field::VALUE));
-            let is = |i: usize, code: u32| kind.get(i) == Some(u64::from(code));
-            let faults = |i: usize| is(i, uvm_kind::CPU_PAGE_FAULTS) || is(i, uvm_kind::GPU_PAGE_FAULTS);
-            store.add_field(
-                field::BYTES,
-                Shown::Always,
-                records.clone().map(|i| value.get(i).filter(|_| !faults(i))).collect(),
-            );
-            store.add_field(
-                field::VALUE,
-                Shown::Always,
-                records.clone().map(|i| value.get(i).filter(|_| faults(i))).collect(),
-            );
-        }
-        Kept::Stack => {
-            let file = named(field::FILE_ID, &mut |naming, v| naming.text(v));
-            store.add_field(field::FILE, Shown::Always, file);
-        }
-        Kept::Api | Kept::Overhead | Kept::Sync => {}
-    }
-    for &(from, to) in plain {
-        store.add_field(to, Shown::Always, raw.take(from));
-    }
-    // What rows are chosen by.
-    let hidden: &[FieldName] = match kept {
         Kept::Gpu => &[field::TABLE, field::KIND],
         Kept::Api => &[field::DOMAIN],
         Kept::Range => &[field::STYLE],
@@ -195,8 +123,95 @@ pub(super) fn add_fields(raw: &mut Raw, kept: Kept, naming: &mut Naming, store: 
         Kept::Uvm => &[field::KIND],
         Kept::Stack => &[field::UNTRACED_PID],
         Kept::Overhead | Kept::Sync => &[],
-    };
-    for &name in hidden {
+    }
+}
+
+/// Moves what rows are chosen by and what pages show into `store`.
+pub(super) fn add_fields(raw: &mut Raw, kept: Kept, naming: &mut Naming, store: &mut Store) {
+    match kept {
+        Kept::Gpu => add_work(raw, naming, store),
+        Kept::Range => add_range(raw, naming, store),
+        Kept::Directive => add_directive(raw, naming, store),
+        Kept::Uvm => add_uvm(raw, store),
+        Kept::Stack => {
+            let file = named(raw, field::FILE_ID, |value| naming.text(value));
+            store.add_field(field::FILE, Shown::Always, file);
+        }
+        Kept::Api | Kept::Overhead | Kept::Sync => {}
+    }
+    for &(from, to) in plain_fields(kept) {
+        store.add_field(to, Shown::Always, raw.take(from));
+    }
+    for &name in hidden_fields(kept) {
         store.add_field(name, Shown::Never, raw.take(name));
     }
+}
+
+/// The numbers of a field as names of the page.
+fn named(raw: &Raw, field: FieldName, mut name: impl FnMut(u32) -> u32) -> Column {
+    let values = raw.field(field);
+    if values.is_all_null() {
+        return Column::default();
+    }
+    let one = |i: usize| values.get(i).map(|value| u64::from(name(value as u32)));
+    (0..raw.start_ns.len()).map(one).collect()
+}
+
+/// Kinds of memory and launch shapes.
+fn add_work(raw: &Raw, naming: &mut Naming, store: &mut Store) {
+    let records = || 0..raw.start_ns.len();
+    let mut memory =
+        |field| named(raw, field, |v| word(&mut naming.names, &memory_kind::VOCABULARY, v, "memory kind"));
+    let (source, target) = (memory(field::SRC_KIND), memory(field::DST_KIND));
+    let filled = memory(field::MEM_KIND);
+    store.add_field(field::SRC_KIND, Shown::Always, source);
+    // What a fill writes to is its destination.
+    let target = records().map(|i| target.get(i).or(filled.get(i))).collect();
+    store.add_field(field::DST_KIND, Shown::Always, target);
+    let shape = raw.field(field::SHAPE_ID);
+    let shapes = || records().map(|i| shape.get(i));
+    match naming.shapes(shapes()) {
+        Some(column) => store.add_field(field::SHAPE, Shown::Always, column),
+        None => {
+            let columns = EXTENTS.into_iter().zip(naming.extents(shapes()));
+            columns.for_each(|(name, column)| store.add_field(name, Shown::Once, column));
+        }
+    }
+}
+
+/// Domains and payloads.
+fn add_range(raw: &Raw, naming: &mut Naming, store: &mut Store) {
+    let domain = named(raw, field::DOMAIN_ID, |value| naming.text(value));
+    store.add_field(field::DOMAIN, Shown::Always, domain);
+    let (whole, real) = (raw.field(field::PAYLOAD_I64), raw.field(field::PAYLOAD_F64));
+    let payload = |i: usize| {
+        let whole = whole.get(i).map(|v| unzigzag(v).to_string());
+        let text = whole.or_else(|| real.get(i).map(|bits| f64::from_bits(bits).to_string()))?;
+        Some(u64::from(naming.names.intern(&text)))
+    };
+    store.add_field(field::PAYLOAD, Shown::Always, (0..raw.start_ns.len()).map(payload).collect());
+}
+
+/// Where in the program, as a text.
+fn add_directive(raw: &Raw, naming: &mut Naming, store: &mut Store) {
+    let (file, line) = (raw.field(field::FILE_ID), raw.field(field::LINE));
+    let place = |i: usize| {
+        let file = file.get(i).map(|id| naming.labels.text(id as u32)).filter(|name| !name.is_empty())?;
+        let text = line.get(i).map_or_else(|| file.to_owned(), |line| format!("{file}:{line}"));
+        Some(u64::from(naming.names.intern(&text)))
+    };
+    store.add_field(field::PAYLOAD, Shown::Always, (0..raw.start_ns.len()).map(place).collect());
+}
+
+/// What the number counts, which depends on the kind: bytes moved or concerned, or faults.
+fn add_uvm(raw: &Raw, store: &mut Store) {
+    let (kind, value) = (raw.field(field::KIND), raw.field(field::VALUE));
+    let is = |i: usize, code: u32| kind.get(i) == Some(u64::from(code));
+    let faults = |i: usize| is(i, uvm_kind::CPU_PAGE_FAULTS) || is(i, uvm_kind::GPU_PAGE_FAULTS);
+    let those = |of_faults: bool| {
+        let one = |i: usize| value.get(i).filter(|_| faults(i) == of_faults);
+        (0..raw.start_ns.len()).map(one).collect()
+    };
+    store.add_field(field::BYTES, Shown::Always, those(false));
+    store.add_field(field::VALUE, Shown::Always, those(true));
 }
