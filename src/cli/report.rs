@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::export::destination::sources;
 use crate::numbers::counted;
 use crate::open::inputs;
+use crate::os::identity;
 use crate::render::document::Document;
 use crate::render::table::Format;
 use crate::render::terminal_text::{self, TerminalText};
@@ -206,8 +207,8 @@ pub fn run(args: Args) -> Result<()> {
 }
 
 fn log_file_name(template: &str) -> Result<String> {
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    logfile::expand(template, std::process::id(), host.trim(), |v| std::env::var(v).ok())
+    let host = identity::host().unwrap_or_default();
+    logfile::expand(template, std::process::id(), &host.to_string_lossy(), |v| std::env::var(v).ok())
         .map_err(|e| Error::new(format!("--log-file {template}: {e}")))
 }
 
