@@ -6,16 +6,13 @@ use crate::error::{Error, Result};
 use crate::numbers::counted;
 use polars::prelude::*;
 use serde_json::Value;
-use shim_config::Capture;
+use shim_config::{Capture, SizePolicy};
 use std::path::Path;
 use std::sync::Arc;
 use trace_format::read::{Problem, TraceReader};
 use trace_format::schema::{AnyColumn as _, TableSpec};
 use trace_format::tables::column::any;
 use trace_format::tables::{self, ClockRow, ROLE, ROLE_LAUNCHER};
-
-/// The setting that says which steps are recorded.
-const CAPTURE: &str = "GPUPROF_CAPTURE";
 
 /// One open native file.
 pub struct NativeFile {
@@ -30,15 +27,15 @@ pub struct NativeFile {
 
 /// Which steps of the program were recorded, where that was asked for.
 fn steps(process: &Value) -> Option<Steps> {
-    let capture = process.get(tables::CONFIGURATION)?.get(CAPTURE)?.as_str()?;
-    match Capture::parse(capture.as_bytes()) {
-        Ok(Capture::Nvtx { cycle: Some(cycle), .. }) => Some(Steps {
-            of_cycle: cycle.steps,
-            every: cycle.every,
-            all: process.get(tables::STEPS).and_then(Value::as_u64),
-        }),
-        _ => None,
-    }
+    let configuration = process.get(tables::CONFIGURATION)?.as_object()?;
+    let values =
+        configuration.iter().filter_map(|(name, value)| Some((name.as_bytes(), value.as_str()?.as_bytes())));
+    let (settings, _) = shim_config::from_env(values);
+    let Capture::Nvtx { cycle: Some(cycle), .. } = settings.capture else { return None };
+    // Of a recording that keeps the latest alone, the steps before it are gone.
+    let keeps_all = settings.ring.is_none() && settings.size_policy == SizePolicy::Stop;
+    let all = process.get(tables::STEPS).and_then(Value::as_u64).filter(|_| keeps_all);
+    Some(Steps { of_cycle: cycle.steps, every: cycle.every, all })
 }
 
 impl NativeFile {

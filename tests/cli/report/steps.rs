@@ -10,6 +10,8 @@ struct Program {
     steps: u64,
     every: u64,
     of_cycle: u64,
+    /// More of the collector's settings.
+    settings: &'static [(&'static str, &'static str)],
 }
 
 /// What a program did: count and total of each kernel, count of copies and their bytes, over all steps.
@@ -23,7 +25,7 @@ const NAMES: [&str; 3] = ["gemm", "norm", "rare"];
 
 impl Program {
     fn new(seed: u64, steps: u64, every: u64, of_cycle: u64) -> Program {
-        Program { random: Random(seed), pid: 4_242, steps, every, of_cycle }
+        Program { random: Random(seed), pid: 4_242, steps, every, of_cycle, settings: &[] }
     }
 
     /// The capture setting.
@@ -39,6 +41,9 @@ impl Program {
         let mut process = serde_json::json!({
             "pid": self.pid, "host": "node7", "configuration": {"GPUPROF_CAPTURE": self.capture()},
         });
+        for (name, value) in self.settings {
+            process["configuration"][name] = (*value).into();
+        }
         if let Some(all) = all {
             process["steps"] = all.into();
         }
@@ -216,6 +221,11 @@ fn steps_that_nobody_counted_are_those_of_the_cycles() {
     let program = || Program::new(11, 600, 20, 2);
     let (counted, killed) = (program().trace(Some(600)).0, program().trace(None).0);
     assert_eq!(sums(&counted, &[]), sums(&killed, &[]));
+    // A recording that keeps the latest alone does not stand for what went before.
+    for settings in [&[("GPUPROF_RING", "30s")][..], &[("GPUPROF_SIZE_POLICY", "ring")]] {
+        let latest = Program { settings, ..program() }.trace(Some(60_000)).0;
+        assert_eq!(sums(&latest, &[]), sums(&killed, &[]), "{settings:?}");
+    }
     // A copy of everything says the same, a copy of a part is estimated by what it holds.
     let copy = |args: &[&str]| {
         let out = folder.path().join("copy.gpuprof");
