@@ -4,6 +4,7 @@
     trace = gpuprof_reader.Trace("run.gpuprof")
     kernels = trace.table("kernel", names=True, shapes=True, unix=True)
     kernels.to_pandas().groupby("name").duration_ns.sum()
+    trace.table("memcpy", words=True).to_pandas().groupby("kind_name").bytes.sum()
 
 A trace is a file header and then frames: 64 bytes of header and a payload, which for a table with columns is a small
 Parquet file of its own. Cut out, any Parquet library opens it. trace-format/FORMAT.md says what every byte and column
@@ -73,36 +74,59 @@ COLUMNS = {
     "string": "id:u32:key bytes:bytes:",
     "shape": "id:u32:key name_id:u32:string grid_x:i64:count grid_y:i64:count grid_z:i64:count block_x:i64:count block_y:i64:count block_z:i64:count cluster_x:i64:count cluster_y:i64:count cluster_z:i64:count registers:i64:count static_smem_bytes:i64:bytes dynamic_smem_bytes:i64:bytes local_mem_per_thread_bytes:i64:bytes local_mem_total_bytes:i64:bytes demangled_id:u32:string base_id:u32:string",
     "device": "device:u32:key name_id:u32:string compute_major:u32: compute_minor:u32: multiprocessors:i64:count core_clock_khz:i64: memory_bytes:i64:bytes memory_bandwidth_kb_per_s:i64: l2_cache_bytes:i64:bytes max_warps_per_multiprocessor:i64:count uuid:bytes: pci_bus_id:bytes:",
-    "context": "context:u32:key device:u32:device api_kind:u32:code null_stream:u32:stream parent_context:u32:context",
-    "stream": "context:u32:context stream:u32:key priority:i64: flag:u32:code name_id:u32:string",
+    "context": "context:u32:key device:u32:device api_kind:u32:code=compute_api null_stream:u32:stream parent_context:u32:context",
+    "stream": "context:u32:context stream:u32:key priority:i64: flag:u32:code=stream_flag name_id:u32:string",
     "thread": "tid:u32:key name_id:u32:string",
-    "kernel": "start_ns:i64:ns duration_ns:i64:ns shape_id:u32:shape device:u32:device context:u32:context stream:u32:stream correlation:u64:api graph_id:u32:id graph_node_id:u64:id queued_ns:i64:ns submitted_ns:i64:ns channel:u32:id priority:i64: flags:u32:code",
-    "memcpy": "start_ns:i64:ns duration_ns:i64:ns kind:u32:code src_kind:u32:code dst_kind:u32:code bytes:i64:bytes device:u32:device context:u32:context stream:u32:stream src_device:u32:device dst_device:u32:device src_context:u32:context dst_context:u32:context correlation:u64:api graph_id:u32:id graph_node_id:u64:id flags:u32:code channel:u32:id",
-    "memset": "start_ns:i64:ns duration_ns:i64:ns value:u32: bytes:i64:bytes mem_kind:u32:code device:u32:device context:u32:context stream:u32:stream correlation:u64:api graph_id:u32:id graph_node_id:u64:id flags:u32:code",
-    "api": "start_ns:i64:ns duration_ns:i64:ns domain:u32:code cbid:u32:code name_id:u32:string tid:u32:thread correlation:u64:key result:u32:code",
-    "sync": "start_ns:i64:ns duration_ns:i64:ns kind:u32:code context:u32:context stream:u32:stream event:u32:id correlation:u64:api result:u32:code",
-    "overhead": "start_ns:i64:ns duration_ns:i64:ns kind:u32:code tid:u32:thread correlation:u64:api",
-    "graph": "start_ns:i64:ns duration_ns:i64:ns graph_id:u32:id device:u32:device context:u32:context stream:u32:stream correlation:u64:api",
-    "memory": "start_ns:i64:ns operation:u32:code mem_kind:u32:code address:u64: bytes:i64:bytes device:u32:device context:u32:context stream:u32:stream correlation:u64:api name_id:u32:string",
-    "uvm": "start_ns:i64:ns duration_ns:i64:ns kind:u32:code value:i64: address:u64: src_device:u32:device dst_device:u32:device stream:u32:stream flags:u32:code pc:u64:",
-    "event": "start_ns:i64:ns event:u32:id context:u32:context stream:u32:stream correlation:u64:api",
-    "external": "correlation:u64:api external_kind:u32:code external_id:u64:id",
-    "jit": "start_ns:i64:ns duration_ns:i64:ns kind:u32:code operation:u32:code device:u32:device correlation:u64:api cache_bytes:i64:bytes",
-    "openacc": "start_ns:i64:ns duration_ns:i64:ns kind:u32:code parent_construct:u32:code tid:u32:thread line:i64: file_id:u32:string function_id:u32:string variable_id:u32:string bytes:i64:bytes implicit:bool: external_id:u32:id device:u32:device context:u32:context stream:u32:stream",
-    "openmp": "start_ns:i64:ns duration_ns:i64:ns kind:u32:code tid:u32:thread",
-    "range": "start_ns:i64:ns end_ns:i64:ns style:u32:code range_id:u64:id domain_id:u32:string name_id:u32:string category:u32: color:u32: payload_i64:i64: payload_f64:f64: tid:u32:thread",
-    "capture": "start_ns:i64:ns end_ns:i64:ns first_correlation:u64:id last_correlation:u64:id starts:i64:count stops:i64:count excluded_rows:i64:count",
-    "loss": "start_ns:i64:ns end_ns:i64:ns rows:i64:count cause:u32:code detail_id:u32:string",
-    "clock": "trace_ns:i64:ns unix_ns:i64:ns monotonic_ns:i64:ns provisional:bool:",
-    "note": "start_ns:i64:ns text_id:u32:string detail_id:u32:string",
-    "sample": "start_ns:i64:ns metric_id:u32:string device:u32:device value:f64: of_pid:u32:id",
-    "frame": "id:u32:key name_id:u32:string file_id:u32:string line:i64:count kind:u32:code",
+    "kernel": "start_ns:i64:time duration_ns:i64:length shape_id:u32:shape device:u32:device context:u32:context stream:u32:stream correlation:u64:api graph_id:u32:id graph_node_id:u64:id queued_ns:i64:time submitted_ns:i64:time channel:u32:id priority:i64: flags:u32:code",
+    "memcpy": "start_ns:i64:time duration_ns:i64:length kind:u32:code=memcpy_kind src_kind:u32:code=memory_kind dst_kind:u32:code=memory_kind bytes:i64:bytes device:u32:device context:u32:context stream:u32:stream src_device:u32:device dst_device:u32:device src_context:u32:context dst_context:u32:context correlation:u64:api graph_id:u32:id graph_node_id:u64:id flags:u32:code channel:u32:id",
+    "memset": "start_ns:i64:time duration_ns:i64:length value:u32: bytes:i64:bytes mem_kind:u32:code=memory_kind device:u32:device context:u32:context stream:u32:stream correlation:u64:api graph_id:u32:id graph_node_id:u64:id flags:u32:code",
+    "api": "start_ns:i64:time duration_ns:i64:length domain:u32:code=api_domain cbid:u32:code name_id:u32:string tid:u32:thread correlation:u64:key result:u32:code",
+    "sync": "start_ns:i64:time duration_ns:i64:length kind:u32:code=sync_kind context:u32:context stream:u32:stream event:u32:id correlation:u64:api result:u32:code",
+    "overhead": "start_ns:i64:time duration_ns:i64:length kind:u32:code=overhead_kind tid:u32:thread correlation:u64:api",
+    "graph": "start_ns:i64:time duration_ns:i64:length graph_id:u32:id device:u32:device context:u32:context stream:u32:stream correlation:u64:api",
+    "memory": "start_ns:i64:time operation:u32:code=memory_operation mem_kind:u32:code=memory_kind address:u64: bytes:i64:bytes device:u32:device context:u32:context stream:u32:stream correlation:u64:api name_id:u32:string",
+    "uvm": "start_ns:i64:time duration_ns:i64:length kind:u32:code=uvm_kind value:i64: address:u64: src_device:u32:device dst_device:u32:device stream:u32:stream flags:u32:code pc:u64:",
+    "event": "start_ns:i64:time event:u32:id context:u32:context stream:u32:stream correlation:u64:api",
+    "external": "correlation:u64:api external_kind:u32:code=external_kind external_id:u64:id",
+    "jit": "start_ns:i64:time duration_ns:i64:length kind:u32:code=jit_kind operation:u32:code=jit_operation device:u32:device correlation:u64:api cache_bytes:i64:bytes",
+    "openacc": "start_ns:i64:time duration_ns:i64:length kind:u32:code=openacc_kind parent_construct:u32:code=openacc_construct tid:u32:thread line:i64: file_id:u32:string function_id:u32:string variable_id:u32:string bytes:i64:bytes implicit:bool: external_id:u32:id device:u32:device context:u32:context stream:u32:stream",
+    "openmp": "start_ns:i64:time duration_ns:i64:length kind:u32:code=openmp_kind tid:u32:thread",
+    "range": "start_ns:i64:time end_ns:i64:time style:u32:code=range_style range_id:u64:id domain_id:u32:string name_id:u32:string category:u32: color:u32: payload_i64:i64: payload_f64:f64: tid:u32:thread",
+    "capture": "start_ns:i64:time end_ns:i64:time first_correlation:u64:id last_correlation:u64:id starts:i64:count stops:i64:count excluded_rows:i64:count",
+    "loss": "start_ns:i64:time end_ns:i64:time rows:i64:count cause:u32:code=loss_cause detail_id:u32:string",
+    "clock": "trace_ns:i64:time unix_ns:i64:time monotonic_ns:i64:time provisional:bool:",
+    "note": "start_ns:i64:time text_id:u32:string detail_id:u32:string",
+    "sample": "start_ns:i64:time metric_id:u32:string device:u32:device value:f64: of_pid:u32:id",
+    "frame": "id:u32:key name_id:u32:string file_id:u32:string line:i64:count kind:u32:code=frame_kind",
     "stack": "id:u32:key parent_id:u32:stack frame_id:u32:frame",
-    "cpu_sample": "start_ns:i64:ns of_pid:u32:id tid:u32:thread stack_id:u32:stack weight_ns:i64:ns flags:u32:code",
+    "cpu_sample": "start_ns:i64:time of_pid:u32:id tid:u32:thread stack_id:u32:stack weight_ns:i64:length flags:u32:code",
     "launch_stack": "correlation:u64:api stack_id:u32:stack",
-    "host_call": "start_ns:i64:ns duration_ns:i64:ns domain:u32:code kind:u32:code name_id:u32:string tid:u32:thread returned:i64:",
-    "foreign": "start_ns:i64:ns duration_ns:i64:ns form:u32:code category_name_id:u32:string name_id:u32:string device:u32:device stream:u32:stream tid:u32:thread arrow:u64:id arguments_id:u32:string",
-    "details": "start_ns:i64:ns duration_ns:i64:ns of_table:u32:code of_id:u64:id tid:u32:thread name_id:u32:string event_index:i64: sequence:i64: torch_id:i64:id parent_id:i64:id arguments_id:u32:string",
+    "host_call": "start_ns:i64:time duration_ns:i64:length domain:u32:code=host_call_domain kind:u32:code=mpi_kind name_id:u32:string tid:u32:thread returned:i64:",
+    "foreign": "start_ns:i64:time duration_ns:i64:length form:u32:code=foreign_form category_name_id:u32:string name_id:u32:string device:u32:device stream:u32:stream tid:u32:thread arrow:u64:id arguments_id:u32:string",
+    "details": "start_ns:i64:time duration_ns:i64:length of_table:u32:code of_id:u64:id tid:u32:thread name_id:u32:string event_index:i64: sequence:i64: torch_id:i64:id parent_id:i64:id arguments_id:u32:string",
+}
+WORDS = {
+    "api_domain": {0: "runtime", 1: "driver"},
+    "compute_api": {0: "unknown", 1: "CUDA", 2: "CUDA under MPS"},
+    "external_kind": {0: "invalid", 1: "unknown", 2: "openacc", 3: "custom 0", 4: "custom 1", 5: "custom 2"},
+    "foreign_form": {0: "slice", 1: "mark", 2: "arrow begins", 3: "arrow passes", 4: "arrow ends"},
+    "frame_kind": {0: "Python", 1: "native"},
+    "host_call_domain": {2: "OS runtime", 3: "MPI"},
+    "jit_kind": {0: "invalid", 1: "PTX to cubin", 2: "NVVM IR to PTX"},
+    "jit_operation": {0: "invalid", 1: "cache load", 2: "cache store", 3: "compile"},
+    "loss_cause": {1: "queue full", 2: "CUPTI dropped them", 3: "unknown record kind", 4: "names full", 5: "disk full", 6: "size limit", 7: "CUPTI taken over", 8: "flush deadline missed"},
+    "memcpy_kind": {0: "unknown", 1: "HtoD", 2: "DtoH", 3: "HtoA", 4: "AtoH", 5: "AtoA", 6: "AtoD", 7: "DtoA", 8: "DtoD", 9: "HtoH", 10: "PtoP", 11: "unified HtoD", 12: "unified DtoH", 13: "unified DtoD"},
+    "memory_kind": {0: "unknown", 1: "pageable", 2: "pinned", 3: "device", 4: "array", 5: "managed", 6: "device static", 7: "managed static"},
+    "memory_operation": {0: "invalid", 1: "allocation", 2: "release", 17: "pool creation", 18: "pool destruction", 19: "pool trim"},
+    "mpi_kind": {1: "p2p", 2: "collectives", 3: "start/wait", 4: "other"},
+    "openacc_construct": {0: "unknown", 1: "parallel", 2: "kernels", 3: "loop", 4: "data", 5: "enter data", 6: "exit data", 7: "host data", 8: "atomic", 9: "declare", 10: "init", 11: "shutdown", 12: "set", 13: "update", 14: "routine", 15: "wait", 16: "runtime api"},
+    "openacc_kind": {0: "invalid", 1: "device_init", 2: "device_shutdown", 3: "runtime_shutdown", 4: "enqueue_launch", 5: "enqueue_upload", 6: "enqueue_download", 7: "wait", 8: "implicit_wait", 9: "compute_construct", 10: "update", 11: "enter_data", 12: "exit_data", 13: "create", 14: "delete", 15: "alloc", 16: "free"},
+    "openmp_kind": {0: "invalid", 1: "parallel", 2: "task", 3: "thread", 4: "idle", 5: "wait barrier", 6: "wait taskwait"},
+    "overhead_kind": {0: "unknown", 1: "driver compiler", 65536: "buffer flush", 131072: "instrumentation", 196608: "resource", 262144: "module loading", 327680: "lazy function loading", 393216: "command buffer full", 458752: "activity buffer request", 524288: "unified memory activity"},
+    "range_style": {0: "push/pop", 1: "start/end", 2: "mark", 3: "operator", 4: "annotation", 5: "Python function"},
+    "stream_flag": {0: "unknown", 1: "default", 2: "non-blocking", 3: "null"},
+    "sync_kind": {0: "unknown", 1: "event", 2: "stream wait event", 3: "stream", 4: "context"},
+    "uvm_kind": {0: "unknown", 1: "bytes HtoD", 2: "bytes DtoH", 3: "CPU page faults", 4: "GPU page faults", 5: "thrashing", 6: "throttling", 7: "remote map", 8: "bytes DtoD"},
 }
 # END TABLES
 
@@ -117,11 +141,14 @@ TYPES = {
 
 
 class Column:
-    """A column of the format: its name, its Arrow type, its unit ("ns", "bytes", "string", "shape", ...)."""
+    """A column of the format: its name, its Arrow type, its unit ("time" and "length" in nanoseconds, "bytes", "string",
+    "shape", ...), and what its numbers mean if they are codes."""
 
     def __init__(self, text):
-        self.name, kind, self.unit = text.split(":")
+        self.name, kind, unit = text.split(":")
+        self.unit, _, vocabulary = unit.partition("=")
         self.type = TYPES[kind]
+        self.words = WORDS.get(vocabulary)
 
 
 def columns_of(table):
@@ -321,11 +348,12 @@ class Trace:
             return None
         return pa.table(dict(zip([c.name for c in specs], arrays)))
 
-    def table(self, name, columns=None, names=False, shapes=False, unix=False):
+    def table(self, name, columns=None, names=False, shapes=False, unix=False, words=False):
         """All rows of a table as one Arrow table.
 
         columns: which, all if None. names: adds text beside every id that names something (`name` beside `name_id`).
         shapes: adds grid, block, registers and the like beside `shape_id`. unix: makes times Unix nanoseconds.
+        words: adds what a code means beside it (`kind_name` beside `kind`).
         Kernel names are as CUPTI gave them, mangled; `gpuprof query` demangles.
         """
         specs = [c for c in columns_of(name) if columns is None or c.name in columns]
@@ -339,13 +367,15 @@ class Trace:
                 table = self._add(table, spec.name[: -len("_id")], self.strings(table[spec.name]))
             if spec.unit == "shape" and (names or shapes):
                 table = self._with_shape(table, spec.name, names, shapes)
+            if words and spec.words:
+                table = self._add(table, f"{spec.name}_name", words_of(table[spec.name], spec.words))
         return table
 
     def _as_unix(self, table, specs):
         if self.unix_offset_ns is None:
             raise ValueError(f"{self.path}: the trace does not know Unix time; leave out unix=True")
         for spec in specs:
-            if spec.unit == "ns" and spec.name != "duration_ns":
+            if spec.unit == "time":
                 at = table.schema.get_field_index(spec.name)
                 table = table.set_column(at, spec.name, pc.add(table[spec.name], self.unix_offset_ns))
         return table
@@ -380,6 +410,14 @@ class Trace:
         clocks = self.table("clock").to_pylist()
         settled = [clock for clock in clocks if not clock["provisional"]] or clocks[-1:]
         return settled[0]["unix_ns"] - settled[0]["trace_ns"] if settled else None
+
+
+def words_of(codes, words):
+    """The words for a column of codes; a code that no word is known of is its number."""
+    if not len(codes):
+        return pa.nulls(0, pa.string())
+    known, texts = pa.array(list(words), codes.type), pa.array(list(words.values()), pa.string())
+    return pc.coalesce(pc.take(texts, pc.index_in(codes, value_set=known)), pc.cast(codes, pa.string()))
 
 
 def _minus(begin, end, seen):

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use trace_format::schema::{ColumnType, Role, Unit};
 use trace_format::tables;
+use trace_format::vocabulary::{self, Vocabulary, memcpy_kind};
 use trace_format::write::WriteOptions;
 
 /// The version that is tested.
@@ -38,21 +39,33 @@ fn tables_in_python() -> String {
                 ColumnType::Bytes => "bytes",
             };
             let unit = match c.unit {
-                Unit::Time | Unit::Length => "ns",
+                Unit::Time => "time",
+                Unit::Length => "length",
                 Unit::Bytes => "bytes",
                 Unit::Count => "count",
                 Unit::Id(of) => of.name,
                 Unit::Key => "key",
                 Unit::Object => "id",
-                Unit::Code | Unit::Coded(_) => "code",
+                Unit::Code => "code",
+                Unit::Coded(words) => &format!("code={}", short(words)),
                 Unit::Other => "",
             };
             format!("{}:{ty}:{unit}", c.name)
         });
         let _ = writeln!(text, "    \"{}\": \"{}\",", table.name, columns.collect::<Vec<_>>().join(" "));
     }
+    text.push_str("}\nWORDS = {\n");
+    for vocabulary in vocabulary::ALL {
+        let words = vocabulary.words.iter().map(|(code, word)| format!("{code}: {word:?}"));
+        let _ = writeln!(text, "    \"{}\": {{{}}},", short(vocabulary), words.collect::<Vec<_>>().join(", "));
+    }
     text.push_str("}\n");
     text
+}
+
+/// The name of a vocabulary without the path of its module.
+fn short(vocabulary: &Vocabulary) -> &'static str {
+    vocabulary.name.rsplit("::").next().unwrap_or(vocabulary.name)
 }
 
 #[test]
@@ -159,6 +172,15 @@ fn every_row_of_a_trace_is_read_in_python_as_it_was_written() {
         let expected: Vec<Value> =
             story.copies.iter().map(|c| serde_json::json!({"kind": c.kind, "bytes": c.bytes})).collect();
         assert_eq!(copies, Value::Array(expected));
+        // Words beside numbers; a number that no word is known of stands for itself.
+        let words = ask(&python, &path, "trace.table('memcpy', words=True)['kind_name'].to_pylist()");
+        let word = |copy: &Copy| memcpy_kind::VOCABULARY.text(copy.kind).into_owned();
+        assert_eq!(words, serde_json::json!(story.copies.iter().map(word).collect::<Vec<_>>()));
+        let domains = ask(&python, &path, "sorted(set(trace.table('api', words=True)['domain_name'].to_pylist()))");
+        assert_eq!(domains, serde_json::json!(["driver", "runtime"]));
+        let unknown = "gpuprof_reader.words_of(gpuprof_reader.pa.chunked_array([[1, 77, None]]).cast('uint32'), \
+                       gpuprof_reader.WORDS['memcpy_kind']).to_pylist()";
+        assert_eq!(ask(&python, &path, unknown), serde_json::json!(["HtoD", "77", null]));
         let calls = ask(&python, &path, "trace.table('api', names=True)['name'].to_pylist()");
         let expected: Vec<&str> = story.calls.iter().map(|c| c.function.0).collect();
         assert_eq!(calls, serde_json::json!(expected));
@@ -169,6 +191,17 @@ fn every_row_of_a_trace_is_read_in_python_as_it_was_written() {
             ranges.as_array().expect("rows").iter().map(|r| r["domain"].as_str()).collect();
         assert_eq!(read, domains);
     }
+}
+
+#[test]
+fn lengths_are_no_moments_in_python() {
+    let Some(python) = python("lengths_are_no_moments_in_python") else { return };
+    let folder = TempFolder::new("python-lengths");
+    let (samples, _) = seen();
+    let path = folder.argument("launcher.gpuprof", &launcher(&samples));
+    let rows = ask(&python, &path, "trace.table('cpu_sample', unix=True).to_pylist()");
+    let rows = rows.as_array().expect("rows");
+    assert!(!rows.is_empty() && rows.iter().all(|row| row["weight_ns"] == SAMPLE_NS), "{rows:?}");
 }
 
 #[test]
