@@ -152,11 +152,15 @@ impl Sample {
                 let end = first + blocks.len() as u32;
                 let (own, rest) = sums.split_at(sums.partition_point(|&(block, ..)| block < end));
                 sums = rest;
+                let first_of_process = std::mem::replace(&mut first, end);
+                // There may be a thousand processes, and most groups are of few.
+                if own.is_empty() {
+                    continue;
+                }
                 let mut values = vec![0; blocks.len()];
-                own.iter().for_each(|sum| values[(sum.0 - first) as usize] = value(sum));
+                own.iter().for_each(|sum| values[(sum.0 - first_of_process) as usize] = value(sum));
                 let steps: Vec<u64> = blocks.iter().map(|block| block.steps).collect();
                 sum.add(&values, &steps, self.sampling.all_steps(blocks[0].process));
-                first = end;
             }
             sum
         };

@@ -74,9 +74,9 @@ impl Sampling {
         windows.sort_unstable();
         let mut sampling = Sampling::default();
         for (process, of) in (0..).zip(&frames.processes) {
-            let own =
-                windows.iter().filter(|(of, ..)| *of == process).map(|&(_, start_ns, after)| (start_ns, after));
-            let own: Vec<_> = own.collect();
+            let begin_of = |process| windows.partition_point(|&(of, ..)| of < process);
+            let own = &windows[begin_of(process)..begin_of(process + 1)];
+            let own: Vec<_> = own.iter().map(|&(_, start_ns, after)| (start_ns, after)).collect();
             let of_process = match of.info.steps {
                 None => OfProcess::default(),
                 Some(steps) => {
