@@ -49,11 +49,12 @@ impl Program {
         }
         w.writer.write_json(&PROCESS, &process).expect("a process");
         let names: Vec<u32> = NAMES.iter().map(|name| w.string(name.as_bytes())).collect();
+        let call_name_id = w.string(b"cudaStreamSynchronize");
         w.define();
         let shape = |(id, &name_id): (u32, &u32)| ShapeRow { id, name_id, ..ShapeRow::default() };
         w.rows((1..).zip(&names).map(shape).collect());
         let mut truth = Truth::default();
-        let (mut windows, mut kernels, mut copies) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut windows, mut kernels, mut copies, mut calls) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (mut id, mut now) = (100, 1_000_000);
         for step in 0..self.steps {
             let is_recorded = step % self.every >= self.every - self.of_cycle;
@@ -99,6 +100,15 @@ impl Program {
                 ..MemcpyRow::default()
             };
             copies.extend(is_recorded.then_some(copy));
+            let call = ApiRow {
+                start_ns: now,
+                duration_ns: Some(900),
+                name_id: call_name_id,
+                tid: 1,
+                correlation: id,
+                ..ApiRow::default()
+            };
+            calls.extend(is_recorded.then_some(call));
             (id, now) = (id + 1, now + 1_000);
             let closed = CaptureRow { end_ns: Some(now), last_correlation: Some(id), ..window };
             windows.extend(is_recorded.then_some(closed));
@@ -107,6 +117,7 @@ impl Program {
         w.rows(windows);
         w.rows(kernels);
         w.rows(copies);
+        w.rows(calls);
         // A program that was killed has not said how many steps it made.
         if all.is_some() {
             w.close();
@@ -186,6 +197,24 @@ fn sums_stand_for_all_steps_in_every_layout() {
     let row = named(rows(&kernels, "cuda_gpu_kern_sum"), "gemm");
     assert_eq!([&row["Total Time (ns)"], &row["Total Time +/- (ns)"]].map(Value::to_string), [total, within]);
     assert_eq!(row["Instances"], gemm["Calls"]);
+    for (name, is_estimate) in [
+        ("cuda_gpu_kern_gb_sum", true),
+        ("cuda_gpu_mem_time_sum", true),
+        ("cuda_gpu_mem_size_sum", true),
+        ("cuda_gpu_sum", true),
+        ("cuda_api_sum", true),
+        ("cuda_api_gpu_sum", true),
+        ("cuda_gpu_kern_sum:nvtx-name", false),
+        ("cuda_gpu_trace", false),
+    ] {
+        let answer = report(&["--view", name]);
+        assert_eq!(answer.stdout.contains("+/-"), is_estimate, "{name}: {}", answer.stdout);
+    }
+    let calls = view("cuda_api_sum");
+    let row = &rows(&calls, "cuda_api_sum")[0];
+    let of_calls =
+        ["Total Time (ns)", "Total Time +/- (ns)", "Num Calls", "Count +/-"].map(|column| number(row, column));
+    assert_eq!(of_calls, [10_800.0, 0.0, 12.0, 0.0], "every step makes one call of 900 ns");
     let sizes = view("cuda_gpu_mem_size_sum");
     assert_eq!(rows(&sizes, "cuda_gpu_mem_size_sum")[0]["Count"], 12);
     // What is no sample is not scaled: a span of time, and what was asked for as it is.
