@@ -25,8 +25,18 @@ pub fn sort_falling<T: Send + Sync>(
         ..MANY => order.sort_unstable_by(by),
         _ => order.par_sort_unstable_by(by),
     }
-    let mut taken: Vec<Option<T>> = std::mem::take(rows).into_iter().map(Some).collect();
-    rows.extend(order.into_iter().filter_map(|(_, at)| taken[at].take()));
+    let mut from: Vec<usize> = order.into_iter().map(|(_, at)| at).collect();
+    for first in 0..rows.len() {
+        // A circle of rows, each of which goes to the place of the one before it. A place that has its row leads to itself.
+        let mut at = first;
+        while from[at] != first {
+            let next = from[at];
+            rows.swap(at, next);
+            from[at] = at;
+            at = next;
+        }
+        from[at] = at;
+    }
 }
 
 #[cfg(test)]

@@ -82,14 +82,8 @@ impl<'l> ByText<'l> {
     }
 
     fn into_parts(self) -> Vec<(RanOn, Summary)> {
-        let mut parts: HashMap<RanOn, Summary> = HashMap::new();
-        for ((place, name), stats) in self.rows.into_rows() {
-            parts.entry(place).or_default().rows.push(SummaryRow::new(name, stats));
-        }
-        let mut parts: Vec<_> = parts.into_iter().collect();
-        parts.sort_unstable_by_key(|(place, _)| *place);
-        parts.iter_mut().for_each(|(_, summary)| summary.sort());
-        parts
+        let rows = self.rows.into_rows();
+        sorted_parts(rows.into_iter().map(|((place, name), stats)| (place, SummaryRow::new(name, stats))))
     }
 }
 
@@ -201,22 +195,39 @@ pub fn api_by_process(
 ) -> Result<(Vec<(RanOn, Summary)>, u64)> {
     let split = Split { process: by_process, ..Split::default() };
     let mut all = ByText::default();
-    let mut calls = totals(labels.frames(), &tables::API, Some(api::NAME_ID), split, wanted, filter)?;
+    let calls = totals(labels.frames(), &tables::API, Some(api::NAME_ID), split, wanted, filter)?;
     if !labels.as_nvprof() {
         all.add(calls, |place| place, |name| Cow::Borrowed(labels.api(name)));
         let invalid = all.invalid;
         return Ok((all.into_parts(), invalid));
     }
     // nvprof has a row for each entry point: `cuLaunchKernel` and its per-thread variant are two of one name.
-    let mut parts: HashMap<RanOn, Summary> = HashMap::new();
-    for group in calls.groups.drain(..) {
-        let row = SummaryRow::new(labels.api(group.key), group.stats);
-        parts.entry(group.place).or_default().rows.push(row);
+    let rows = calls.groups.into_iter();
+    let parts = sorted_parts(rows.map(|group| (group.place, SummaryRow::new(labels.api(group.key), group.stats))));
+    Ok((parts, calls.invalid))
+}
+
+/// The summary of each place.
+fn sorted_parts(rows: impl ExactSizeIterator<Item = (RanOn, SummaryRow)>) -> Vec<(RanOn, Summary)> {
+    let mut parts: Vec<(RanOn, Summary)> = Vec::new();
+    let mut index: HashMap<RanOn, usize> = HashMap::new();
+    let (mut last, count) = (None, rows.len());
+    for (place, row) in rows {
+        // Mostly there is one place, of which there can be a million rows.
+        let at = match last {
+            Some((known, at)) if known == place => at,
+            _ => *index.entry(place).or_insert_with(|| {
+                let rows = Vec::with_capacity(if parts.is_empty() { count } else { 0 });
+                parts.push((place, Summary { rows, invalid: 0 }));
+                parts.len() - 1
+            }),
+        };
+        last = Some((place, at));
+        parts[at].1.rows.push(row);
     }
-    let mut parts: Vec<_> = parts.into_iter().collect();
     parts.sort_unstable_by_key(|(place, _)| *place);
     parts.iter_mut().for_each(|(_, summary)| summary.sort());
-    Ok((parts, calls.invalid))
+    parts
 }
 
 /// OpenMP regions summed by kind, nested ones included, as nvprof sums them.
@@ -232,7 +243,12 @@ pub fn openmp_summary(labels: &Labels, filter: &Filter) -> Result<Summary> {
     Ok(joined(labels, all.into_parts(), invalid))
 }
 
-fn joined(labels: &Labels, parts: Vec<(RanOn, Summary)>, invalid: u64) -> Summary {
+fn joined(labels: &Labels, mut parts: Vec<(RanOn, Summary)>, invalid: u64) -> Summary {
+    if let [(place, summary)] = &mut parts[..]
+        && labels.place(*place).is_empty()
+    {
+        return Summary { rows: std::mem::take(&mut summary.rows), invalid };
+    }
     let mut all = Summary { rows: Vec::new(), invalid };
     for (place, summary) in parts {
         let prefix = labels.place(place);

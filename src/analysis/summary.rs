@@ -11,43 +11,80 @@ pub struct SummaryRow {
     pub name: String,
     /// Count, total, extremes.
     pub stats: Stats,
-    /// The mean that another tool printed. Its total is rounded, so the mean cannot be computed again.
-    pub printed_mean_ns: Option<u64>,
-    /// Whether the shortest and the longest are known, which another tool may not have printed.
-    pub has_extremes: bool,
-    /// Where only some steps were recorded: count and total are estimates for all of them, and how good these are.
-    pub estimate: Option<Estimate>,
-    /// The mean of what was recorded where count and total are estimates: rounded down, and exact.
-    pub recorded_mean_ns: Option<(u128, f64)>,
+    /// Where these come from.
+    pub origin: Origin,
+}
+
+/// Where the figures of a row come from. There can be a million rows, so that what few of them have is in a box.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Origin {
+    /// All are those of the records.
+    #[default]
+    Records,
+    /// Only some steps were recorded, and count and total are estimates for all of them.
+    Sample(Box<SampleRow>),
+    /// Another tool printed them.
+    Printed {
+        /// The mean, where it was printed. The total is rounded, so the mean cannot be computed again.
+        mean_ns: Option<u64>,
+        /// Whether the shortest and the longest were printed.
+        has_extremes: bool,
+    },
+}
+
+/// What is known of a row whose count and total are estimates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SampleRow {
+    /// The estimates, and how good they are.
+    pub estimate: Estimate,
+    /// The mean of the records, rounded down,
+    floor_mean_ns: u128,
+    /// and exact.
+    mean_ns: f64,
 }
 
 impl SummaryRow {
     /// The row of `name`. A sample of steps becomes an estimate for all of them.
     pub fn new(name: impl Into<String>, mut stats: Stats) -> SummaryRow {
-        let estimate = stats.sample.take().map(|sample| sample.estimate());
-        let recorded_mean_ns = estimate.map(|_| (stats.floor_mean_ns(), stats.mean_ns()));
-        if let Some(estimate) = &estimate {
+        let mut origin = Origin::Records;
+        if let Some(sample) = stats.sample.take() {
+            let estimate = sample.estimate();
+            let (floor_mean_ns, mean_ns) = (stats.floor_mean_ns(), stats.mean_ns());
+            origin = Origin::Sample(Box::new(SampleRow { estimate, floor_mean_ns, mean_ns }));
             (stats.count, stats.total_ns) = (estimate.count, estimate.total_ns);
         }
-        SummaryRow {
-            name: name.into(),
-            stats,
-            printed_mean_ns: None,
-            has_extremes: true,
-            estimate,
-            recorded_mean_ns,
+        SummaryRow { name: name.into(), stats, origin }
+    }
+
+    /// How good count and total are where they are estimates.
+    pub fn estimate(&self) -> Option<&Estimate> {
+        match &self.origin {
+            Origin::Sample(sample) => Some(&sample.estimate),
+            Origin::Records | Origin::Printed { .. } => None,
         }
+    }
+
+    /// Whether the shortest and the longest are known.
+    pub fn has_extremes(&self) -> bool {
+        !matches!(self.origin, Origin::Printed { has_extremes: false, .. })
     }
 
     /// The mean as it was printed, else whole nanoseconds, rounded down.
     pub fn mean_ns(&self) -> u128 {
-        let of_records = || self.recorded_mean_ns.map_or_else(|| self.stats.floor_mean_ns(), |(floor, _)| floor);
-        self.printed_mean_ns.map_or_else(of_records, u128::from)
+        match &self.origin {
+            Origin::Printed { mean_ns: Some(ns), .. } => u128::from(*ns),
+            Origin::Sample(sample) => sample.floor_mean_ns,
+            Origin::Records | Origin::Printed { .. } => self.stats.floor_mean_ns(),
+        }
     }
 
-    /// The mean of the records.
+    /// The mean as it was printed, else that of the records.
     pub fn exact_mean_ns(&self) -> f64 {
-        self.recorded_mean_ns.map_or_else(|| self.stats.mean_ns(), |(_, mean)| mean)
+        match &self.origin {
+            Origin::Printed { mean_ns: Some(ns), .. } => *ns as f64,
+            Origin::Sample(sample) => sample.mean_ns,
+            Origin::Records | Origin::Printed { .. } => self.stats.mean_ns(),
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use super::pstats;
 use crate::analysis::labels::Labels;
 use crate::analysis::range_profile::{NamedRanges, range_profile};
 use crate::analysis::stats::Stats;
-use crate::analysis::summary::{Order, SortKey, Summary, SummaryRow};
+use crate::analysis::summary::{Order, Origin, SortKey, Summary, SummaryRow};
 use crate::error::{Error, Result};
 use crate::render::table::{Cell, Format, Heading, Table};
 use crate::trace::frames::Frames;
@@ -144,8 +144,7 @@ fn durations(rows: &[DurationRow]) -> Summary {
             ..Stats::default()
         };
         SummaryRow {
-            printed_mean_ns: row.mean_ns,
-            has_extremes: row.extremes_ns.is_some(),
+            origin: Origin::Printed { mean_ns: row.mean_ns, has_extremes: row.extremes_ns.is_some() },
             ..SummaryRow::new(row.name.clone(), stats)
         }
     });
@@ -205,12 +204,14 @@ fn duration_table(section: Section, rows: &[DurationRow], maker: &str, order: &O
     let mut table = Table::new(section.table_name(), title, headings);
     let summary = durations(rows);
     let total = summary.total_ns();
-    for SummaryRow { name, stats, printed_mean_ns, has_extremes, .. } in order.apply(&summary) {
+    for row in order.rows_of(summary) {
+        let (mean, has_extremes) = (row.exact_mean_ns(), row.has_extremes());
+        let SummaryRow { name, stats, .. } = row;
         table.rows.push(vec![
             share(stats.total_ns, total),
             Cell::int(stats.total_ns),
             Cell::int(stats.count),
-            Cell::Fixed(printed_mean_ns.map_or_else(|| stats.mean_ns(), |ns| ns as f64), 1),
+            Cell::Fixed(mean, 1),
             Cell::opt(has_extremes.then_some(stats.min_ns)),
             Cell::opt(has_extremes.then_some(stats.max_ns)),
             Cell::Text(name),

@@ -70,7 +70,7 @@ fn table(
         headings.extend(PERCENTILES.map(|(name, _)| number(name)));
     }
     headings.push(number("Max (ns)"));
-    let is_estimate = summary.rows.iter().any(|row| row.estimate.is_some());
+    let is_estimate = summary.rows.iter().any(|row| row.estimate().is_some());
     if is_estimate {
         headings.extend([TOTAL_WITHIN, COUNT_WITHIN].map(number));
     }
@@ -92,7 +92,7 @@ fn table(
         }
         cells.push(Cell::int(stats.max_ns));
         if is_estimate {
-            cells.extend(within(row.estimate.as_ref()));
+            cells.extend(within(row.estimate()));
         }
         cells.push(Cell::Text(row.name));
         table.rows.push(cells);

@@ -49,6 +49,17 @@ impl Strings {
         }
     }
 
+    /// Makes room for the names of a file, of which the index would otherwise be made anew again and again.
+    fn reserve(&mut self, file: &Stored) {
+        let frames =
+            file.reader().frames().iter().filter(|frame| frame.table == tables::STRING.id && !frame.is_repeat());
+        let names: u64 = frames.map(|frame| u64::from(frame.rows)).sum();
+        // A damaged file may claim any number.
+        let names = names.min(1 << 21) as usize;
+        self.index.reserve(names, |&(hash, _)| hash);
+        self.bytes.offsets.reserve(names);
+    }
+
     fn get(&self, at: usize) -> Option<&[u8]> {
         (at < self.bytes.len()).then(|| self.bytes.get(at))
     }
@@ -123,6 +134,7 @@ impl Names {
 
     fn read_file(&self, file: &Stored, strings: &mut Strings) -> IdMap {
         let mut map = IdMap::default();
+        strings.reserve(file);
         let behind = self.known.bytes.len() as u32 + 1;
         each_name(file, &mut |id, name| {
             let hash = HASHER.hash_one(name);

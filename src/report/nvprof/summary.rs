@@ -82,7 +82,7 @@ const TIMES: usize = 4;
 /// before it stand above the header.
 pub fn write(out: &mut dyn io::Write, sections: &[Section], options: &Options) -> io::Result<()> {
     let units = column_units(sections, options);
-    let is_estimate = sections.iter().flat_map(|section| section.rows).any(|row| row.estimate.is_some());
+    let is_estimate = sections.iter().flat_map(|section| section.rows).any(|row| row.estimate().is_some());
     let mut headed = false;
     for section in sections {
         if section.rows.is_empty() {
@@ -135,7 +135,7 @@ fn column_units(sections: &[Section], options: &Options) -> Units {
 fn times(row: &SummaryRow) -> [Option<f64>; TIMES] {
     let stats = &row.stats;
     let min = if stats.count == 0 { 0 } else { stats.min_ns };
-    let extreme = |ns: i64| row.has_extremes.then_some(ns as f64);
+    let extreme = |ns: i64| row.has_extremes().then_some(ns as f64);
     [Some(stats.total_ns as f64), Some(row.mean_ns() as f64), extreme(min), extreme(stats.max_ns)]
 }
 
@@ -144,7 +144,7 @@ const WITHIN: &str = "+/-";
 
 /// What stands in that column.
 fn within_ns(row: &SummaryRow) -> Option<f64> {
-    match &row.estimate {
+    match row.estimate() {
         Some(estimate) => estimate.total_within_ns.map(|ns| ns as f64),
         None => Some(0.0),
     }

@@ -49,13 +49,14 @@ pub(super) struct Line<N> {
 pub(super) struct Sums {
     pub(super) count: u64,
     pub(super) total: u128,
-    pub(super) estimate: Option<Estimate>,
+    /// There can be a million rows, and few traces are samples.
+    pub(super) estimate: Option<Box<Estimate>>,
 }
 
 impl Sums {
     fn of(stats: &Stats) -> Sums {
-        let estimate = stats.sample.as_ref().map(|sample| sample.estimate());
-        let (count, total) = estimate.map_or((stats.count, stats.total_ns), |e| (e.count, e.total_ns));
+        let estimate = stats.sample.as_ref().map(|sample| Box::new(sample.estimate()));
+        let (count, total) = estimate.as_ref().map_or((stats.count, stats.total_ns), |e| (e.count, e.total_ns));
         Sums { count, total, estimate }
     }
 }
@@ -112,7 +113,7 @@ impl<N: RowName> Lines<N> {
             row.extend([percent(sums.total, all), Cell::int(sums.total), Cell::int(sums.count)]);
             row.extend(five(&mut stats));
             if is_estimate {
-                row.extend(within(sums.estimate.as_ref()));
+                row.extend(within(sums.estimate.as_deref()));
             }
             row.extend(name.cells());
             row

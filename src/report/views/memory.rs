@@ -128,9 +128,9 @@ fn by_size(view: &Named, context: &Context) -> Result<Table> {
         let mut row = vec![ratio(sums.total, MB, 3), Cell::int(sums.count)];
         row.extend(five_in(&mut stats, MB, 3));
         if is_estimate {
-            let total = sums.estimate.and_then(|estimate| estimate.total_within_ns);
+            let total = sums.estimate.as_ref().and_then(|estimate| estimate.total_within_ns);
             row.push(total.map_or(Cell::Null, |bytes| ratio(bytes, MB, 3)));
-            row.push(Cell::opt(sums.estimate.and_then(|estimate| estimate.count_within)));
+            row.push(Cell::opt(sums.estimate.as_ref().and_then(|estimate| estimate.count_within)));
         }
         row.extend(name.into_iter().map(Cell::Text));
         table.rows.push(row);
