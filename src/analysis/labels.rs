@@ -190,11 +190,19 @@ impl<'a> Labels<'a> {
         if self.as_nvprof() { cupti::strip_function_version(name) } else { name }
     }
 
+    /// The threads that have names: process and thread id, and the name.
+    pub fn named_threads(&self) -> impl Iterator<Item = ((u32, u32), &str)> {
+        self.thread_names().iter().map(|(thread, name)| (*thread, self.text(*name)))
+    }
+
     /// The thread's name; empty if the trace does not say.
     pub fn thread(&self, process: u32, tid: u32) -> &str {
+        self.thread_names().get(&(process, tid)).map_or("", |name| self.text(*name))
+    }
+
+    fn thread_names(&self) -> &HashMap<(u32, u32), u32> {
         // Names that cannot be read are none; that they cannot was noted when they were tried.
-        let names = self.threads.get_or_init(|| thread_names(self.frames).unwrap_or_default());
-        names.get(&(process, tid)).map_or("", |name| self.text(*name))
+        self.threads.get_or_init(|| thread_names(self.frames).unwrap_or_default())
     }
 
     /// The device's name; empty if the trace does not say.

@@ -253,7 +253,7 @@ fn write_rows(context: &Context, rows: &Rows, format: &impl Format, out: &mut (i
                     if number == 1 {
                         plan.first_row(context, layout, piece, i, buffer);
                     } else {
-                        plan.row(context, layout, piece, i, buffer);
+                        plan.row(context, piece, i, buffer);
                     }
                     rows.count(format, buffer, number);
                 }

@@ -18,6 +18,17 @@ pub const PAIRS: &[u8; 200] = b"00010203040506070809\
 #[inline]
 fn digits(mut value: u64, digits: &mut [u8; 20]) -> usize {
     let mut at = digits.len();
+    // Long numbers eight digits at a time: these fit 32 bits, and none of the four pairs waits for another.
+    while value >= 100_000_000 {
+        let low = (value % 100_000_000) as u32;
+        value /= 100_000_000;
+        at -= 8;
+        let pairs = [low / 1_000_000, low / 10_000 % 100, low / 100 % 100, low % 100];
+        for (to, pair) in digits[at..at + 8].chunks_exact_mut(2).zip(pairs) {
+            to.copy_from_slice(&PAIRS[pair as usize * 2..][..2]);
+        }
+    }
+    let mut value = value as u32;
     while value >= 100 {
         let pair = (value % 100) as usize * 2;
         value /= 100;

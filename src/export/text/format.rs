@@ -37,11 +37,13 @@ impl Format for Csv {
         }
         out.extend_from_slice(b"\r\n");
     }
+    #[inline]
     fn begin(&self, out: &mut Vec<u8>, first: bool, _: &str) {
         if !first {
             out.push(self.0);
         }
     }
+    #[inline]
     fn writes_nulls(&self) -> bool {
         true
     }
@@ -62,6 +64,7 @@ impl Format for Csv {
         }
         out.push(b'"');
     }
+    #[inline]
     fn ends(&self) -> (&'static [u8], &'static [u8]) {
         // RFC 4180 ends records so.
         (b"", b"\r\n")
@@ -74,11 +77,13 @@ impl Format for Tsv {
         out.extend_from_slice(names.join("\t").as_bytes());
         out.push(b'\n');
     }
+    #[inline]
     fn begin(&self, out: &mut Vec<u8>, first: bool, _: &str) {
         if !first {
             out.push(b'\t');
         }
     }
+    #[inline]
     fn writes_nulls(&self) -> bool {
         true
     }
@@ -93,6 +98,7 @@ impl Format for Tsv {
             }
         }
     }
+    #[inline]
     fn ends(&self) -> (&'static [u8], &'static [u8]) {
         (b"", b"\n")
     }
@@ -100,12 +106,14 @@ impl Format for Tsv {
 
 impl Format for JsonLines {
     fn heading(&self, _: &Layout, _: &mut Vec<u8>) {}
+    #[inline]
     fn begin(&self, out: &mut Vec<u8>, first: bool, name: &str) {
         out.extend_from_slice(if first { b"\"" } else { b",\"" });
         // Names of columns are words of the registry, which need no escapes.
         out.extend_from_slice(name.as_bytes());
         out.extend_from_slice(b"\":");
     }
+    #[inline]
     fn writes_nulls(&self) -> bool {
         false
     }
@@ -116,6 +124,7 @@ impl Format for JsonLines {
     fn null_of_first(&self) -> Option<&'static [u8]> {
         Some(b"null")
     }
+    #[inline]
     fn ends(&self) -> (&'static [u8], &'static [u8]) {
         (b"{", b"}\n")
     }
