@@ -260,6 +260,7 @@ impl<'a> Sink<'a> {
     }
 
     /// Adds one row to a process.
+    #[inline]
     pub fn push<R: SinkRow>(&mut self, process: ProcessIx, row: R) {
         let process = &mut self.processes[process.0];
         let builder = R::builder(process);
@@ -323,6 +324,7 @@ pub(crate) fn is_plausible(ns: i64) -> bool {
 
 /// End minus start, or `None` where the two cannot both be right: 0/0 (CUPTI ran out of device buffers), end before
 /// start, or magnitudes no clock shows (0x8000000000000000 was seen). Such records are counted and enter no sum.
+#[inline]
 pub fn valid_duration(start_ns: i64, end_ns: i64) -> Option<i64> {
     ((start_ns, end_ns) != (0, 0) && is_plausible(start_ns) && is_plausible(end_ns) && end_ns >= start_ns)
         .then(|| end_ns - start_ns)

@@ -44,6 +44,7 @@ impl BytesColumn {
     }
 
     /// Value `i`.
+    #[inline]
     pub fn get(&self, i: usize) -> &[u8] {
         &self.data[self.offsets[i]..self.offsets[i + 1]]
     }
@@ -189,11 +190,13 @@ pub struct Column {
 
 impl Column {
     /// Whether every row is null: such a column is left out of a frame.
+    #[inline]
     pub fn is_all_null(&self) -> bool {
         self.validity.as_ref().is_some_and(|v| v.iter().all(|valid| !valid))
     }
 
     /// Whether row `i` is null.
+    #[inline]
     pub fn is_null(&self, i: usize) -> bool {
         self.validity.as_ref().is_some_and(|v| !v[i])
     }

@@ -46,6 +46,7 @@ pub fn source(name: &str, table: &TableSpec, with_moments: bool) -> Source {
 
 impl Span {
     /// The value at row `i`.
+    #[inline]
     pub fn value(self, piece: &Piece, i: usize) -> Option<i64> {
         let time = |column: usize| {
             let column = &piece.rows.columns[column];
