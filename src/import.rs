@@ -138,6 +138,7 @@ pub(crate) mod refuse;
 pub(crate) mod rocprof_csv;
 pub(crate) mod rows;
 mod samples;
+mod shares;
 pub(crate) mod speedscope;
 pub(crate) mod sqlite;
 pub(crate) mod tensorflow;

@@ -99,7 +99,7 @@ const NVPROF_TEXT: &str = "==531== Profiling result:
             Type  Time(%)      Time     Calls       Avg       Min       Max  Name
  GPU activities:   75.00%  3.0000ms         3  1.0000ms  999.99us  1.0001ms  scale(float*, int)
                    25.00%  1.0000ms         2  500.00us  400.00us  600.00us  [CUDA memcpy HtoD]
-      API calls:   80.00%  8.0000ms         1  8.0000ms  8.0000ms  8.0000ms  cudaMalloc
+      API calls:  100.00%  8.0000ms         1  8.0000ms  8.0000ms  8.0000ms  cudaMalloc
 ";
 
 const NVPROF_TRACE: &str = "==531== Profiling result:
@@ -180,6 +180,32 @@ fn text_of_windows_is_cut_no_differently() {
         check("a.txt", &[&b"\xff\xfe"[..], &units].concat());
         check("a.txt", &[&b"\xef\xbb\xbf"[..], text.as_bytes()].concat());
     }
+}
+
+#[test]
+fn summaries_show_by_their_shares_that_rows_are_missing() {
+    // Of each cut that takes a row: those that are not noticed take whole tables.
+    let whole_tables = |text: &str| text.lines().filter(|line| line.contains("Name")).count();
+    let api = "==9== API calls:\nTime(%)      Time     Calls       Avg       Min       Max  Name\n 60.00%  6.000ms         1  6.000ms  6.000ms  6.000ms  cudaMalloc\n 40.00%  4.000ms         1  4.000ms  4.000ms  4.000ms  cudaFree\n";
+    for text in
+        [NVPROF_TEXT.to_owned(), NSYS_STATS.to_owned(), format!("==9== Profiling result:\n{}{api}", &api[17..])]
+    {
+        let cuts = text.match_indices('\n').map(|(at, _)| at + 1).filter(|&at| at < text.len());
+        let silent = cuts.filter_map(|at| shown("sums.txt", &text.as_bytes()[..at]));
+        let silent = silent.filter(|part| !part.notes.contains(&"incomplete-file")).count();
+        // Between two sections of a table, and around a table.
+        assert!(silent <= 2 * whole_tables(&text), "{silent} of {text}");
+        assert!(
+            !shown("sums.txt", text.as_bytes()).expect("it is read").notes.contains(&"incomplete-file"),
+            "{text}"
+        );
+    }
+    let without = NVPROF_TEXT
+        .lines()
+        .filter(|line| !line.contains("HtoD"))
+        .map(|line| format!("{line}\n"))
+        .collect::<String>();
+    assert!(shown("sums.txt", without.as_bytes()).expect("it is read").notes.contains(&"incomplete-file"));
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod table;
 use self::records::Records;
 use self::table::{Kind, Row, Table};
 use super::lines::{Lines, note_not_rows, with_lines};
+use super::shares::Shares;
 use super::units;
 use super::{Head, Importer};
 use crate::demangle::readable;
@@ -43,9 +44,15 @@ impl Importer for NsysStats {
 
     fn read(&self, path: &Path, need: &Need, sink: &mut Sink) -> Result<()> {
         let found = with_lines(path, sink, |lines, sink| {
-            let mut reader =
-                Reader { records: Records::new(need), found: StatsFacts::default(), sizes: Vec::new(), sink };
+            let mut reader = Reader {
+                records: Records::new(need),
+                found: StatsFacts::default(),
+                sizes: Vec::new(),
+                shares: Shares::default(),
+                sink,
+            };
             reader.read(lines);
+            reader.shares.note(path, reader.sink);
             reader.records.finish(reader.sink);
             reader.found.devices_lost = reader.records.devices_lost;
             reader.found
@@ -58,6 +65,8 @@ struct Reader<'r, 's> {
     records: Records<'r>,
     found: StatsFacts,
     sizes: Vec<SizeRow>,
+    /// Shares of the table that is being read.
+    shares: Shares,
     sink: &'r mut Sink<'s>,
 }
 
@@ -118,7 +127,7 @@ impl Reader<'_, '_> {
             let row = table.row(&line);
             self.found.cut_names += u64::from(row.as_ref().is_some_and(Row::has_cut_name));
             let taken = row.is_some_and(|row| match table.kind {
-                Kind::Durations(section) => sum(&row, section, &mut sums),
+                Kind::Durations(section) => sum(&row, section, &mut sums, &mut self.shares),
                 Kind::Sizes => self.size(&row),
                 Kind::Other => true,
                 kind => self.record(kind, &row),
@@ -181,6 +190,7 @@ impl Reader<'_, '_> {
             let content = Content::Durations(section, rows.finish());
             self.sink.summary(Summary { maker: "nsys stats", pid: None, content });
         }
+        self.shares.end();
         if !self.sizes.is_empty() {
             let content = Content::Sizes(std::mem::take(&mut self.sizes));
             self.sink.summary(Summary { maker: "nsys stats", pid: None, content });
@@ -188,7 +198,7 @@ impl Reader<'_, '_> {
     }
 }
 
-fn sum(row: &Row, section: Section, sums: &mut Vec<(Section, DurationRows)>) -> bool {
+fn sum(row: &Row, section: Section, sums: &mut Vec<(Section, DurationRows)>, shares: &mut Shares) -> bool {
     let counts = ["instances", "numcalls", "count", "calls", "operations"];
     let calls = counts.iter().find_map(|column| units::count(&row.integer(column)?.to_string().into_bytes()));
     let names = ["name", "operation", "range", "kernelname", "nvtxrange"];
@@ -212,6 +222,7 @@ fn sum(row: &Row, section: Section, sums: &mut Vec<(Section, DurationRows)>) -> 
         sums.len() - 1
     });
     let name = readable(name).into_owned();
+    shares.add(row.share().as_deref(), total_ns);
     sums[at].1.add(DurationRow { name, calls, total_ns, extremes_ns: Some((min_ns, max_ns)), mean_ns: None });
     true
 }

@@ -7,6 +7,7 @@ mod trace;
 use self::table::{Kind, Row, Table};
 use self::trace::Traces;
 use super::lines::{Lines, note_not_rows, with_lines};
+use super::shares::Shares;
 use super::units;
 use super::{Head, Importer};
 use crate::demangle::readable;
@@ -40,7 +41,7 @@ impl Importer for NvprofPrinted {
         let found = with_lines(path, sink, |lines, sink| {
             let mut reader = Reader::new(need, sink);
             reader.read(lines);
-            reader.finish()
+            reader.finish(path)
         })?;
         found.conclude(path, sink)
     }
@@ -102,6 +103,9 @@ struct Reader<'r, 's> {
     device: String,
     sums: Vec<((Option<u32>, Section), DurationRows)>,
     section: Option<Section>,
+    /// Shares of the section that is being read.
+    shares: Shares,
+    shares_of: Option<Section>,
     sizes: Vec<(Option<u32>, Vec<SizeRow>)>,
     found: PrintedFacts,
 }
@@ -139,6 +143,8 @@ impl<'r, 's> Reader<'r, 's> {
             device: String::new(),
             sums: Vec::new(),
             section: None,
+            shares: Shares::default(),
+            shares_of: None,
             sizes: Vec::new(),
             found: PrintedFacts::default(),
         }
@@ -211,6 +217,8 @@ impl<'r, 's> Reader<'r, 's> {
     fn begin(&mut self, table: &Table) {
         let found = &mut self.found;
         found.csv |= table.csv;
+        self.shares.end();
+        self.shares_of = None;
         self.section = match self.about {
             About::Api => Some(Section::Api),
             _ => Some(Section::Gpu),
@@ -278,6 +286,10 @@ impl<'r, 's> Reader<'r, 's> {
                 self.sums.len() - 1
             }
         };
+        if self.shares_of.replace(section) != Some(section) {
+            self.shares.end();
+        }
+        self.shares.add(row.share().as_deref(), total_ns);
         let extremes_ns = Some((min_ns, max_ns));
         self.sums[at].1.add(DurationRow { name, calls, total_ns, extremes_ns, mean_ns: time("Avg") });
         true
@@ -322,8 +334,9 @@ impl<'r, 's> Reader<'r, 's> {
         has_room
     }
 
-    fn finish(self) -> PrintedFacts {
-        let Reader { sink, traces, sums, sizes, mut found, .. } = self;
+    fn finish(self, path: &Path) -> PrintedFacts {
+        let Reader { sink, traces, sums, sizes, shares, mut found, .. } = self;
+        shares.note(path, sink);
         found.devices_cut = traces.devices_cut;
         for ((pid, section), rows) in sums {
             let content = Content::Durations(section, rows.finish());

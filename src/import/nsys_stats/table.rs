@@ -4,6 +4,7 @@ use crate::import::kineto::number::scaled;
 use crate::import::lines::{fields, separator_of};
 use crate::import::units;
 use crate::trace::summaries::Section;
+use std::borrow::Cow;
 
 /// What a table is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,6 +188,12 @@ impl Row<'_> {
     /// The text in a column.
     pub fn text(&self, column: &str) -> Option<&[u8]> {
         self.cell(column).map(|(cell, _)| cell)
+    }
+
+    /// The share of its table's time that a row of a summary has, in percent.
+    pub fn share(&self) -> Option<Cow<'_, [u8]>> {
+        let (cell, unit) = self.cell("time")?;
+        if unit == b"%" { units::plain_number(cell, self.separator) } else { None }
     }
 
     /// The whole number in a column, which may have digit groups.

@@ -201,6 +201,13 @@ impl Row<'_> {
         units::nanoseconds(&self.number(column)?, self.unit(column))
     }
 
+    /// The share of its section's time that a row of a summary has, in percent.
+    pub fn share(&self) -> Option<Cow<'_, [u8]>> {
+        let separator = if self.table.csv { self.table.separator } else { b',' };
+        let value = self.value("Time(%)")?;
+        units::plain_number(value.strip_suffix(b"%").unwrap_or(value), separator)
+    }
+
     /// The size in a column; 0 may stand without a unit.
     pub fn bytes(&self, column: &str) -> Option<i64> {
         let value = self.number(column)?;
