@@ -106,6 +106,10 @@ const NVPROF_TRACE: &str = "==531== Profiling result:
    Start  Duration            Grid Size      Block Size     Regs*    SSMem*    DSMem*      Size  Throughput           Device   Context    Stream  Name
 10.000ms  400.00us                    -               -         -         -         -  4.0000MB  9.7656GB/s  GeForce GTX (0)         1         7  [CUDA memcpy HtoD]
 11.000ms  900.00us             (64 1 1)       (256 1 1)        16        0B        0B         -           -  GeForce GTX (0)         1         7  scale(float*, int) [105]
+
+Regs: Number of registers used per CUDA thread. This number includes registers used internally by the CUDA driver and/or tools and can be more than what the compiler shows.
+SSMem: Static shared memory allocated per CUDA block.
+DSMem: Dynamic shared memory allocated per CUDA block.
 ";
 
 const NVPROF_CSV: &str = "\"Start\",\"Duration\",\"Grid X\",\"Grid Y\",\"Grid Z\",\"Block X\",\"Block Y\",\"Block Z\",\"Registers Per Thread\",\"Static SMem\",\"Dynamic SMem\",\"Size\",\"Throughput\",\"Device\",\"Context\",\"Stream\",\"Name\",\"Correlation_ID\"
@@ -180,6 +184,20 @@ fn text_of_windows_is_cut_no_differently() {
         check("a.txt", &[&b"\xff\xfe"[..], &units].concat());
         check("a.txt", &[&b"\xef\xbb\xbf"[..], text.as_bytes()].concat());
     }
+}
+
+#[test]
+fn a_listing_without_its_explanations_is_incomplete() {
+    let rows = NVPROF_TRACE.split("\n\n").next().expect("rows");
+    for cut in [rows.len(), rows.len() + 1, rows.rfind("\n").expect("lines") + 1] {
+        assert!(
+            shown("trace.txt", &NVPROF_TRACE.as_bytes()[..cut])
+                .expect("it is read")
+                .notes
+                .contains(&"incomplete-file")
+        );
+    }
+    assert!(!shown("trace.txt", NVPROF_TRACE.as_bytes()).expect("it is read").notes.contains(&"incomplete-file"));
 }
 
 #[test]

@@ -128,6 +128,8 @@ struct PrintedFacts {
     whole_durations: bool,
     text_times: bool,
     devices_cut: bool,
+    /// A listing of GPU work in text, and what nvprof explains below it has not been met.
+    unexplained: bool,
 }
 
 /// Different summaries kept at most: one per process and section.
@@ -172,6 +174,7 @@ impl<'r, 's> Reader<'r, 's> {
                 continue;
             }
             let Some(table) = &mut table else {
+                self.found.unexplained &= !line.starts_with(b"Regs: ");
                 lines.vouch();
                 continue;
             };
@@ -217,6 +220,7 @@ impl<'r, 's> Reader<'r, 's> {
     fn begin(&mut self, table: &Table) {
         let found = &mut self.found;
         found.csv |= table.csv;
+        found.unexplained |= table.is_explained_below();
         self.shares.end();
         self.shares_of = None;
         self.section = match self.about {
@@ -393,6 +397,12 @@ impl PrintedFacts {
                 format!(
                     "{shown}: nvprof cut names of devices off before their number: they are all taken for device 0"
                 ),
+            );
+        }
+        if self.unexplained {
+            sink.note(
+                "incomplete-file",
+                format!("{shown}: what nvprof explains below a listing (\"Regs: …\") is not there: the file may have been cut off at the end of a line; print it again to have all"),
             );
         }
         if self.invalid > 0 {

@@ -104,6 +104,11 @@ impl Table {
         Some(Table { kind, csv, separator, columns, fresh: true })
     }
 
+    /// Whether nvprof says below the table, behind an empty line, what its columns mean: below listings of GPU work in text.
+    pub fn is_explained_below(&self) -> bool {
+        !self.csv && self.kind == Kind::GpuTrace && self.columns.iter().any(|column| column.name == "Regs")
+    }
+
     /// Takes the line below the header if it holds units.
     pub fn takes_units(&mut self, line: &[u8]) -> bool {
         if !std::mem::take(&mut self.fresh) {
