@@ -3,7 +3,7 @@
 use crate::common::{gpuprof, skip};
 use crate::sim::{Ended, Run, Sim};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use trace_format::read::TraceReader;
@@ -46,8 +46,8 @@ fn launches(ended: &Ended) -> Launches {
         reader.definitions::<FrameRow>().rows.into_iter().map(|row| (row.id, row)).collect();
     let defined: BTreeMap<u32, StackRow> =
         reader.definitions::<StackRow>().rows.into_iter().map(|row| (row.id, row)).collect();
-    let kernels: Vec<u64> = reader.definitions::<KernelRow>().rows.iter().map(|row| row.correlation).collect();
-    let calls: Vec<u64> = reader.definitions::<ApiRow>().rows.iter().map(|row| row.correlation).collect();
+    let kernels: BTreeSet<u64> = reader.definitions::<KernelRow>().rows.iter().map(|row| row.correlation).collect();
+    let calls: BTreeSet<u64> = reader.definitions::<ApiRow>().rows.iter().map(|row| row.correlation).collect();
     let mut stacks: BTreeMap<String, usize> = BTreeMap::new();
     for launch in reader.definitions::<LaunchStackRow>().rows {
         assert!(kernels.contains(&launch.correlation), "{launch:?} is of no kernel");
