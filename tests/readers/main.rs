@@ -19,6 +19,7 @@ mod printed;
 mod printed_truth;
 mod same_answer;
 mod truth;
+mod truth_of_every_reader;
 mod unread;
 mod views_edges;
 mod views_golden;
