@@ -10,7 +10,7 @@ use gpuprof::analysis::totals::Split;
 use gpuprof::demangle::Demangling;
 use gpuprof::render::document::Document;
 use gpuprof::render::table::Format;
-use gpuprof::report::classic::{self, Request, What};
+use gpuprof::report::classic::{self, ReportKind, Request};
 use gpuprof::report::nvprof::Prefix;
 use gpuprof::report::nvprof::{Options, TimeUnit};
 use gpuprof::report::{Context, VIEWS, summary_tables};
@@ -73,7 +73,7 @@ pub fn exercise(path: &Path, depth: Depth) -> bool {
 fn ask_summary(labels: &Labels, filter: &Filter) {
     let (grouping, order) = (Grouping::default(), Order { sort: SortKey::Time, top: None });
     let options = Options { csv: false, unit: TimeUnit::Auto, origin_ns: None };
-    let what = What::Summary { gpu: true, api: true, openacc: true, openmp: true };
+    let what = ReportKind::Summary { gpu: true, api: true, openacc: true, openmp: true };
     let request = Request {
         what,
         options,
@@ -93,12 +93,12 @@ fn ask_everything(frames: &Frames, labels: &Labels) {
     for filter in filters(frames, labels) {
         let mut out = Vec::new();
         for what in [
-            What::Summary { gpu: true, api: true, openacc: true, openmp: true },
-            What::PerGpu,
-            What::Trace { gpu: true, api: true },
-            What::Trace { gpu: true, api: false },
-            What::Trace { gpu: false, api: true },
-            What::OpenaccTrace,
+            ReportKind::Summary { gpu: true, api: true, openacc: true, openmp: true },
+            ReportKind::PerGpu,
+            ReportKind::Trace { gpu: true, api: true },
+            ReportKind::Trace { gpu: true, api: false },
+            ReportKind::Trace { gpu: false, api: true },
+            ReportKind::OpenaccTrace,
         ] {
             for (csv, unit, per_process) in [(false, TimeUnit::Auto, false), (true, TimeUnit::Col, true)] {
                 let options = Options { csv, unit, origin_ns: None };
