@@ -74,3 +74,22 @@ fn what_stands_below_a_function_of_tests_alone_is_shipped() {
     let has = |path: &str| shipped.iter().any(|shipped| shipped == Path::new(path));
     assert!(has("doctor.rs") && has("doctor/finding.rs") && !has("doctor/fixtures.rs"));
 }
+
+#[test]
+fn the_files_that_fuzz_targets_share_with_tests_are_there() {
+    // Nothing here builds them: they need another compiler.
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/fuzz_targets");
+    let targets = all("fuzz/fuzz_targets", &["rs"]);
+    let named =
+        targets.iter().flat_map(|(_, text)| text.lines().filter_map(|line| line.strip_prefix("#[path = \"")));
+    let named: Vec<PathBuf> = named.map(|rest| folder.join(rest.trim_end_matches("\"]"))).collect();
+    assert!(named.len() >= 3, "{named:?}");
+    for path in named {
+        assert!(path.is_file(), "there is no {}", path.display());
+    }
+    let manifest = std::fs::read_to_string(folder.with_file_name("Cargo.toml")).expect("the manifest");
+    for (path, _) in targets.iter().filter(|(_, text)| text.contains("fuzz_target!")) {
+        let listed = format!("path = \"fuzz_targets/{}\"", path.display());
+        assert!(manifest.contains(&listed), "fuzz/Cargo.toml lacks {listed}");
+    }
+}

@@ -8,6 +8,9 @@ use gpuprof::analysis::stats::Wanted;
 use gpuprof::analysis::summary::{Order, SortKey};
 use gpuprof::analysis::totals::Split;
 use gpuprof::demangle::Demangling;
+use gpuprof::error::Result;
+use gpuprof::export::{Context as ExportContext, Destination, Options as ExportOptions, Tally, find};
+use gpuprof::import::Importer;
 use gpuprof::render::document::Document;
 use gpuprof::render::table::Format;
 use gpuprof::report::classic::{self, ReportKind, Request};
@@ -32,8 +35,16 @@ pub enum Depth {
 /// Opens the file and asks; whatever is wrong with it is an error or a note, never a panic. Says whether it could be
 /// opened.
 pub fn exercise(path: &Path, depth: Depth) -> bool {
-    let paths = [path.to_owned()];
-    let frames = match Frames::open(&paths, &Need::all()) {
+    ask(path, Frames::open(&[path.to_owned()], &Need::all()), depth)
+}
+
+/// The same of a file that this reader is given, whether it is its own or not.
+pub fn exercise_reader(importer: &dyn Importer, path: &Path, depth: Depth) -> bool {
+    ask(path, Frames::read_by(importer, path, &Need::all()), depth)
+}
+
+fn ask(path: &Path, opened: Result<Frames>, depth: Depth) -> bool {
+    let frames = match opened {
         Ok(frames) => frames,
         Err(error) => {
             let message = error.to_string();
@@ -147,4 +158,15 @@ fn filters(frames: &Frames, labels: &Labels) -> Vec<Filter> {
     let mut filters = vec![Filter::everything()];
     filters.extend(selections.into_iter().filter_map(|selection| resolve(selection).ok()));
     filters
+}
+
+/// Exports a trace as a folder of tables, into a folder that is there.
+pub fn export_folder(trace: &Path, format: &str, into: &Path) -> Result<()> {
+    let exporter = find(format)?;
+    let frames = Frames::open(&[trace.to_owned()], &(exporter.need)())?;
+    let labels = Labels::new(&frames, Demangling::On);
+    let (filter, options, tally) = (Filter::everything(), ExportOptions::default(), Tally::default());
+    let context =
+        ExportContext { frames: &frames, labels: &labels, filter: &filter, options: &options, tally: &tally };
+    (exporter.write)(&context, &mut Destination::Folder(into.to_owned()))
 }
