@@ -1,5 +1,8 @@
 //! Writes the files that a search begins with: `fuzz/corpus/TARGET/*`. Those of `trace` are the files that the seeded
 //! tests damage, of which every reader has at least one (`files_of_every_reader_are_mutated`).
+//!
+//! It is a target as well, which ends before it searches: libraries that libFuzzer counts in do not link without it.
+#![no_main]
 
 mod shared;
 
@@ -35,7 +38,15 @@ fn folders(story: &Story, seeds: &mut Vec<Seed>) -> std::io::Result<()> {
     std::fs::remove_file(&trace)
 }
 
-fn main() -> std::io::Result<()> {
+libfuzzer_sys::fuzz_target!(
+    init: {
+        write().unwrap_or_else(|error| panic!("the seeds cannot be written: {error}"));
+        std::process::exit(0)
+    },
+    |_: &[u8]| ()
+);
+
+fn write() -> std::io::Result<()> {
     let story = Story::sample(4).with_ranges();
     let mut seeds: Vec<Seed> = Vec::new();
     for (kind, bytes) in every_kind(&story).into_iter().chain(shared::foreign::foreign_kinds()) {

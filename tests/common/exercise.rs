@@ -43,12 +43,19 @@ pub fn exercise_reader(importer: &dyn Importer, path: &Path, depth: Depth) -> bo
     ask(path, Frames::read_by(importer, path, &Need::all()), depth)
 }
 
+/// Whether the file names other files beside it, which an error may be about.
+fn is_manifest(path: &Path) -> bool {
+    let is_inside = |bytes: Vec<u8>| bytes.windows(16).any(|piece| piece == b"\"gpuprof_export\"");
+    std::fs::read(path).is_ok_and(is_inside)
+}
+
 fn ask(path: &Path, opened: Result<Frames>, depth: Depth) -> bool {
     let frames = match opened {
         Ok(frames) => frames,
         Err(error) => {
             let message = error.to_string();
-            assert!(message.contains(&path.display().to_string()), "no path in: {message}");
+            let place = if is_manifest(path) { path.parent().unwrap_or(path) } else { path };
+            assert!(message.contains(&place.display().to_string()), "no path in: {message}");
             return false;
         }
     };
