@@ -151,7 +151,7 @@ fn every_reader_is_given_the_files_of_all_others() {
 fn mutated_files_of_folders_of_tables() {
     let folder = TempFolder::new("panic-folders");
     let exports = FOLDERS.map(|format| folder_of_tables(&folder, format));
-    let mut opened = 0;
+    let (mut tried, mut opened) = (0, 0);
     for seed in seeds(240) {
         let (tables, files) = &exports[seed as usize % exports.len()];
         let mut random = Random(5_000_000 + seed);
@@ -164,12 +164,14 @@ fn mutated_files_of_folders_of_tables() {
         std::fs::write(path, &bytes).expect("a file of the export");
         let depth = if random.below(6) == 0 { Depth::Everything } else { Depth::Summaries };
         let what = format_args!("{}, seed {seed}", path.display());
+        tried += 1;
         opened += u64::from(does_not_panic(path, &what, || exercise(tables, depth)));
         std::fs::write(path, original).expect("a file of the export");
     }
+    // By what there was time for: on a machine with other work these are a few.
     assert!(
-        opened > 20,
-        "only {opened} mutated folders could be opened: the mutations are too coarse to test much"
+        opened > tried / 12,
+        "only {opened} of {tried} could be opened: the mutations are too coarse to test much"
     );
 }
 
