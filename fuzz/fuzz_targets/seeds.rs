@@ -38,13 +38,12 @@ fn folders(story: &Story, seeds: &mut Vec<Seed>) -> std::io::Result<()> {
     std::fs::remove_file(&trace)
 }
 
-libfuzzer_sys::fuzz_target!(
-    init: {
-        write().unwrap_or_else(|error| panic!("the seeds cannot be written: {error}"));
-        std::process::exit(0)
-    },
-    |_: &[u8]| ()
-);
+libfuzzer_sys::fuzz_target!(init: write_and_end(), |_bytes: &[u8]| {});
+
+fn write_and_end() {
+    write().unwrap_or_else(|error| panic!("the seeds cannot be written: {error}"));
+    std::process::exit(0)
+}
 
 fn write() -> std::io::Result<()> {
     let story = Story::sample(4).with_ranges();
