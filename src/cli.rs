@@ -1,7 +1,5 @@
 //! The command line: one file per subcommand, holding its arguments and its `run`.
 
-mod choosing;
-mod closing;
 pub(crate) mod convert;
 pub(crate) mod ctl;
 pub(crate) mod doctor;
@@ -15,10 +13,12 @@ mod progress;
 pub(crate) mod query;
 pub(crate) mod record;
 pub(crate) mod report;
+mod row_arguments;
 mod stdin;
 pub(crate) mod timeline;
 mod times;
 pub(crate) mod top;
+mod written;
 
 use crate::error::{Error, Result};
 use crate::launch::supervise::Ended;

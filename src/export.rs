@@ -96,7 +96,7 @@ pub struct Exporter {
     /// Its own options, given by `--option KEY=VALUE`: key and one line of documentation.
     pub options: &'static [(&'static str, &'static str)],
     /// What comes back when the file is read again.
-    pub keeps: Kept,
+    pub keeps: KeptTables,
     /// Writes everything.
     pub write: fn(&Context, &mut Destination) -> Result<()>,
 }
@@ -112,31 +112,31 @@ impl Exporter {
 
 /// What a format keeps.
 #[derive(Clone, Copy)]
-pub struct Kept {
+pub struct KeptTables {
     /// Tables of which there is more to say than that they are kept whole.
-    pub listed: &'static [Keeps],
+    pub listed: &'static [KeptTable],
     /// Which of the other tables are kept whole. A new table is among them where the exporter writes whatever there is.
     pub others: fn(&TableSpec) -> bool,
     /// What a reader of those has to know; may be empty.
     pub note: &'static str,
 }
 
-impl Kept {
+impl KeptTables {
     /// Nothing: gpuprof does not read the format back.
-    pub const NOTHING: Kept = Kept::these(&[]);
+    pub const NOTHING: KeptTables = KeptTables::these(&[]);
 
     /// Everything; clock readings are already in the times, or come back as they were.
-    pub const EVERYTHING: Kept = Kept { listed: &[], others: has_records, note: "" };
+    pub const EVERYTHING: KeptTables = KeptTables { listed: &[], others: has_records, note: "" };
 
     /// These tables and no others.
-    pub const fn these(listed: &'static [Keeps]) -> Kept {
-        Kept { listed, others: |_| false, note: "" }
+    pub const fn these(listed: &'static [KeptTable]) -> KeptTables {
+        KeptTables { listed, others: |_| false, note: "" }
     }
 
     /// What is kept of `table`; `None`: it is lost.
-    pub fn of(&self, table: &'static TableSpec) -> Option<Keeps> {
+    pub fn of(&self, table: &'static TableSpec) -> Option<KeptTable> {
         let listed = self.listed.iter().find(|keeps| keeps.table == table).copied();
-        let whole = || Keeps { table, columns: Columns::All, note: self.note };
+        let whole = || KeptTable { table, columns: Columns::All, note: self.note };
         listed.or_else(|| (self.others)(table).then(whole))
     }
 
@@ -154,7 +154,7 @@ pub fn has_records(table: &TableSpec) -> bool {
 
 /// What a format keeps of one table.
 #[derive(Clone, Copy)]
-pub struct Keeps {
+pub struct KeptTable {
     /// The table.
     pub table: &'static TableSpec,
     /// Which of its columns.

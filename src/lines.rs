@@ -12,6 +12,7 @@
 //! decided on all threads.
 
 pub(crate) mod definitions;
+pub(crate) mod kind_names;
 pub(crate) mod lanes;
 pub(crate) mod line;
 pub(crate) mod links;
@@ -21,7 +22,6 @@ pub(crate) mod page_names;
 pub(crate) mod picture;
 pub(crate) mod place;
 pub(crate) mod view;
-pub(crate) mod words;
 
 use trace_format::schema::TableSpec;
 

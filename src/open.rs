@@ -8,7 +8,7 @@ pub mod function_logs;
 pub mod inputs;
 
 use crate::error::{Error, Result};
-use crate::import::{self, Head};
+use crate::import::{self, Head, Importer};
 use crate::trace::frames::Frames;
 use crate::trace::ring;
 use crate::trace::sink::{Need, Note};
@@ -46,6 +46,17 @@ impl Frames {
         }
         frames.notes.extend(ring::notes(frames.natives()));
         frames.notes.extend(dumps_left_out(&dumps));
+        frames.collect_devices()?;
+        Ok(frames)
+    }
+
+    /// Reads one file with this reader, whatever the file says of itself: for tests that give readers what is not theirs.
+    ///
+    /// # Errors
+    /// Fails if nothing of the file can be used.
+    pub fn read_by(importer: &dyn Importer, path: &Path, need: &Need) -> Result<Frames> {
+        let mut frames = Frames::default();
+        frames.add_imported(path, |sink| importer.read(path, need, sink))?;
         frames.collect_devices()?;
         Ok(frames)
     }

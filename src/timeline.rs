@@ -19,6 +19,7 @@ mod links;
 mod meta;
 pub(crate) mod model;
 pub(crate) mod names;
+mod names_and_fields;
 mod pack;
 pub mod picture;
 mod read;
@@ -29,7 +30,6 @@ pub(crate) mod serve;
 mod stacks;
 pub(crate) mod tree;
 mod varint;
-mod words;
 
 pub use links::Gap;
 

@@ -2,7 +2,7 @@
 
 /// What a GPU activity is, with what only that kind has.
 #[derive(Clone, Debug, PartialEq)]
-pub enum What {
+pub enum ActivityKind {
     /// A kernel; its launch shape (name, grid, block, registers, memory) by id.
     Kernel {
         /// Id into the trace's shapes.
@@ -72,7 +72,7 @@ pub struct GpuActivity {
     /// Graph node, for the total order.
     pub graph_node: Option<u64>,
     /// What it is.
-    pub what: What,
+    pub what: ActivityKind,
 }
 
 /// One CUDA API call.

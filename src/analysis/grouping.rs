@@ -1,6 +1,6 @@
 //! Summaries by name, and by whatever else the user groups by.
 
-use super::activity::{GpuActivity, What};
+use super::activity::{ActivityKind, GpuActivity};
 use super::estimate;
 use super::labels::Labels;
 use super::listing;
@@ -124,7 +124,7 @@ pub fn gpu_by_place(
             all.invalid += 1;
             continue;
         };
-        let What::Graph { graph: id } = graph.what else { continue };
+        let ActivityKind::Graph { graph: id } = graph.what else { continue };
         let stats = graphs.entry((place_of(&graph, split), id)).or_default();
         match filter.sampling() {
             None => stats.add(ns, wanted),

@@ -1,6 +1,6 @@
 //! Which call launched which GPU work, and from where in the program.
 
-use super::activity::{ApiCall, GpuActivity, What};
+use super::activity::{ActivityKind, ApiCall, GpuActivity};
 use super::labels::Labels;
 use super::listing;
 use super::ranges::{Range, Span, credit, ranges};
@@ -63,7 +63,7 @@ pub struct KernelLaunch<'a> {
 /// Kernels of `work` whose call is known, in the order of `work`.
 pub fn kernel_launches<'a>(launches: &'a Launches, work: &'a [GpuActivity]) -> Vec<KernelLaunch<'a>> {
     let launch = |kernel: &'a GpuActivity| {
-        let What::Kernel { shape } = kernel.what else { return None };
+        let ActivityKind::Kernel { shape } = kernel.what else { return None };
         let (kernel_ns, call) = (kernel.duration_ns?, launches.call(kernel)?);
         let call_ns = call.duration_ns?;
         let call_end = call.start_ns.saturating_add(call_ns);

@@ -1,6 +1,6 @@
 //! Single activities in the one total order: start, end, process, device, stream, correlation, graph node, name.
 
-use super::activity::{ApiCall, GpuActivity, OpenaccRegion, What};
+use super::activity::{ActivityKind, ApiCall, GpuActivity, OpenaccRegion};
 use crate::cupti::unified::devices_of_mask;
 use crate::error::Result;
 use crate::trace::batch::Batch;
@@ -33,7 +33,7 @@ const PLACE: [&dyn AnyColumn; 7] =
     [any::START_NS, any::DURATION_NS, any::DEVICE, any::CONTEXT, any::STREAM, any::CORRELATION, any::GRAPH_NODE_ID];
 
 /// Columns in the order of [`PLACE`], and the common part of a row.
-fn gpu_rows(batch: &Batch, out: &mut Vec<GpuActivity>, what: impl Fn(usize) -> What) {
+fn gpu_rows(batch: &Batch, out: &mut Vec<GpuActivity>, what: impl Fn(usize) -> ActivityKind) {
     let times = times(batch);
     let (device, context, stream) = (batch.get(any::DEVICE), batch.get(any::CONTEXT), batch.get(any::STREAM));
     let (correlation, graph_node) = (batch.get(any::CORRELATION), batch.get(any::GRAPH_NODE_ID));
@@ -62,7 +62,7 @@ pub fn gpu_activities(frames: &Frames, filter: &Filter, with_uvm: bool) -> Resul
     let with = |extra: &[&'static dyn AnyColumn]| [&PLACE[..], extra].concat();
     let mut all = collect(frames, &tables::KERNEL, &with(&[kernel::SHAPE_ID]), filter, |batch, out| {
         let shape = batch.get(kernel::SHAPE_ID);
-        gpu_rows(batch, out, |i| What::Kernel { shape: shape.get(i).unwrap_or(u32::MAX) });
+        gpu_rows(batch, out, |i| ActivityKind::Kernel { shape: shape.get(i).unwrap_or(u32::MAX) });
     })?;
     let peers = [memcpy::SRC_DEVICE, memcpy::SRC_CONTEXT, memcpy::DST_DEVICE, memcpy::DST_CONTEXT];
     let mut columns = with(&[memcpy::KIND, memcpy::SRC_KIND, memcpy::DST_KIND, memcpy::BYTES]);
@@ -71,7 +71,7 @@ pub fn gpu_activities(frames: &Frames, filter: &Filter, with_uvm: bool) -> Resul
         let (kind, src, dst, bytes) =
             (batch.get(any::KIND), batch.get(memcpy::SRC_KIND), batch.get(memcpy::DST_KIND), batch.get(any::BYTES));
         let peers = peers.map(|column| batch.get(column));
-        gpu_rows(batch, out, |i| What::Memcpy {
+        gpu_rows(batch, out, |i| ActivityKind::Memcpy {
             kind: kind.get(i).unwrap_or(0),
             src_kind: src.get(i).unwrap_or(0),
             dst_kind: dst.get(i).unwrap_or(0),
@@ -87,7 +87,7 @@ pub fn gpu_activities(frames: &Frames, filter: &Filter, with_uvm: bool) -> Resul
         filter,
         |batch, out| {
             let (mem_kind, bytes) = (batch.get(memset::MEM_KIND), batch.get(any::BYTES));
-            gpu_rows(batch, out, |i| What::Memset {
+            gpu_rows(batch, out, |i| ActivityKind::Memset {
                 mem_kind: mem_kind.get(i).unwrap_or(0),
                 bytes: bytes.get(i).unwrap_or(0),
             });
@@ -112,7 +112,7 @@ pub fn whole_graphs(frames: &Frames, filter: &Filter) -> Result<Vec<GpuActivity>
     let columns = [&PLACE[..], &[graph::GRAPH_ID]].concat();
     let mut graphs = collect(frames, &tables::GRAPH, &columns, filter, |batch, out| {
         let graph = batch.get(any::GRAPH_ID);
-        gpu_rows(batch, out, |i| What::Graph { graph: graph.get(i).unwrap_or(0) });
+        gpu_rows(batch, out, |i| ActivityKind::Graph { graph: graph.get(i).unwrap_or(0) });
     })?;
     let mut nodes: HashSet<(u32, u64)> = HashSet::new();
     for table in [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET] {
@@ -166,7 +166,7 @@ pub fn uvm_events(frames: &Frames, filter: &Filter) -> Result<Vec<GpuActivity>> 
                 stream: stream.get(i).unwrap_or(0),
                 correlation: 0,
                 graph_node: None,
-                what: What::Uvm {
+                what: ActivityKind::Uvm {
                     kind: kind.get(i).unwrap_or(0),
                     value: value.get(i).unwrap_or(0),
                     address: address.get(i).unwrap_or(0),
@@ -191,12 +191,12 @@ pub fn uvm_in_order(frames: &Frames, filter: &Filter) -> Result<Vec<GpuActivity>
 }
 
 fn sort_gpu(rows: &mut [GpuActivity]) {
-    let rank = |what: &What| match what {
-        What::Kernel { shape } => (0, *shape),
-        What::Memcpy { kind, .. } => (1, *kind),
-        What::Memset { .. } => (2, 0),
-        What::Graph { graph } => (3, *graph),
-        What::Uvm { kind, .. } => (4, *kind),
+    let rank = |what: &ActivityKind| match what {
+        ActivityKind::Kernel { shape } => (0, *shape),
+        ActivityKind::Memcpy { kind, .. } => (1, *kind),
+        ActivityKind::Memset { .. } => (2, 0),
+        ActivityKind::Graph { graph } => (3, *graph),
+        ActivityKind::Uvm { kind, .. } => (4, *kind),
     };
     rows.sort_unstable_by_key(|r| {
         let end = r.start_ns.saturating_add(r.duration_ns.unwrap_or(0));

@@ -1,7 +1,7 @@
 //! What ran inside NVTX ranges: per thread, domain and range name, the GPU work that calls made there launched, and
 //! those calls.
 
-use super::activity::{GpuActivity, What};
+use super::activity::{ActivityKind, GpuActivity};
 use super::labels::Labels;
 use super::ranges::closed_later;
 use super::stats::{Stats, Wanted};
@@ -178,12 +178,12 @@ pub fn sections(labels: &Labels, filter: &Filter, most: usize) -> Result<Section
     Ok(Sections { found, sections: out, unclosed })
 }
 
-fn activity_name<'a>(labels: &'a Labels, what: &What) -> &'a str {
+fn activity_name<'a>(labels: &'a Labels, what: &ActivityKind) -> &'a str {
     match what {
-        What::Kernel { shape } => labels.kernel(*shape),
-        What::Memcpy { kind, .. } => operation::memcpy_name(*kind),
-        What::Graph { graph } => labels.graph(*graph),
-        What::Memset { .. } | What::Uvm { .. } => operation::MEMSET,
+        ActivityKind::Kernel { shape } => labels.kernel(*shape),
+        ActivityKind::Memcpy { kind, .. } => operation::memcpy_name(*kind),
+        ActivityKind::Graph { graph } => labels.graph(*graph),
+        ActivityKind::Memset { .. } | ActivityKind::Uvm { .. } => operation::MEMSET,
     }
 }
 

@@ -14,10 +14,10 @@ pub struct Wanted {
 ///
 /// Without any they are one pointer, so that the sums of a million names, of which no quantiles are wanted, stay small.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Durations(Option<Box<Kept>>);
+pub struct Durations(Option<Box<ByWidth>>);
 
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Kept {
+struct ByWidth {
     short: Vec<u32>,
     long: Vec<i64>,
 }
@@ -137,7 +137,7 @@ impl Stats {
             min_ns: min.into(),
             max_ns: max.into(),
             sum_squares: durations.iter().map(square).sum(),
-            durations: Durations(Some(Box::new(Kept { short: durations, long: Vec::new() }))),
+            durations: Durations(Some(Box::new(ByWidth { short: durations, long: Vec::new() }))),
             sample: None,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::activity::{GpuActivity, What};
+use super::activity::{ActivityKind, GpuActivity};
 use crate::cupti::unified::{devices_of_mask, is_of_cpu};
 use trace_format::vocabulary::uvm_kind::{
     BYTES_DTOD, BYTES_DTOH, BYTES_HTOD, CPU_PAGE_FAULTS, GPU_PAGE_FAULTS, REMOTE_MAP, THRASHING, THROTTLING,
@@ -114,7 +114,7 @@ impl UvmProfile {
 
     fn add(&mut self, row: &GpuActivity) {
         use UvmEvent::*;
-        let What::Uvm { kind, value, src_device, dst_device, flags, .. } = row.what else { return };
+        let ActivityKind::Uvm { kind, value, src_device, dst_device, flags, .. } = row.what else { return };
         match kind {
             BYTES_HTOD => self.on(row, dst_device.unwrap_or(row.device), HostToDevice, value),
             BYTES_DTOH => self.on(row, src_device.unwrap_or(row.device), DeviceToHost, value),
@@ -182,7 +182,15 @@ mod tests {
             stream: 0,
             correlation: 0,
             graph_node: None,
-            what: What::Uvm { kind, value, address: 0x1000, src_device: src, dst_device: dst, pc: None, flags },
+            what: ActivityKind::Uvm {
+                kind,
+                value,
+                address: 0x1000,
+                src_device: src,
+                dst_device: dst,
+                pc: None,
+                flags,
+            },
         }
     }
 

@@ -1,7 +1,7 @@
 //! `gpuprof convert`: any trace as `.gpuprof`.
 
-use super::choosing::Choosing;
 use super::export::Job;
+use super::row_arguments::RowArguments;
 use crate::demangle::Demangling;
 use crate::error::{Error, Result};
 use crate::export::{self, Options};
@@ -49,7 +49,7 @@ pub struct Args {
     quiet: bool,
 
     #[command(flatten)]
-    choosing: Choosing,
+    row_arguments: RowArguments,
 }
 
 /// Runs `convert`.
@@ -57,7 +57,7 @@ pub struct Args {
 /// # Errors
 /// Fails if options contradict each other, if a path holds no trace, or if the output cannot be written.
 pub fn run(args: &Args) -> Result<()> {
-    let paths = args.choosing.paths(&args.paths)?;
+    let paths = args.row_arguments.paths(&args.paths)?;
     let files = crate::open::inputs::expand(&paths)?;
     if args.merge && files.len() < 2 {
         return Err(Error::new("--merge: there is one trace only").remedy("name the others too, or leave it out"));
@@ -71,16 +71,16 @@ pub fn run(args: &Args) -> Result<()> {
             }
         }
     }
-    let mut choosing = args.choosing.clone();
+    let mut row_arguments = args.row_arguments.clone();
     if let Some(slice) = &args.slice {
         let (from, to) = slice.split_once("..").ok_or_else(|| {
             Error::new(format!("--slice {slice}: not two times")).remedy("write FROM..TO, e.g. 1s..2.5s")
         })?;
-        choosing.set_times(from, to)?;
+        row_arguments.set_times(from, to)?;
     }
     let output = args.output.clone().or_else(|| {
         // The default name of an export would be the trace itself.
-        let first = choosing.first(&paths);
+        let first = row_arguments.first(&paths);
         let stem = first.file_stem()?.to_string_lossy().into_owned();
         let is_native = first.extension().is_some_and(|e| e == "gpuprof") || first.is_dir();
         is_native.then(|| PathBuf::from(format!("{stem}-converted.gpuprof")))
@@ -91,7 +91,7 @@ pub fn run(args: &Args) -> Result<()> {
         paths,
         names_output: args.output.is_some(),
         output,
-        choosing: &choosing,
+        row_arguments: &row_arguments,
         min_duration: None,
         top_kernels: None,
         demangling: Demangling::Off,

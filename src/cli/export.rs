@@ -1,11 +1,11 @@
 //! `gpuprof export`: traces in other tools' formats.
 
-use super::choosing::Choosing;
-use super::closing;
 use super::progress::Progress;
 use super::report::say;
+use super::row_arguments::RowArguments;
 use super::stdin::Paths;
 use super::times::Length;
+use super::written;
 use crate::analysis::labels::Labels;
 use crate::analysis::partial;
 use crate::demangle::Demangling;
@@ -80,7 +80,7 @@ pub struct Args {
     formats: bool,
 
     #[command(flatten)]
-    choosing: Choosing,
+    row_arguments: RowArguments,
 }
 
 /// Runs `export`.
@@ -96,10 +96,10 @@ pub fn run(args: &Args) -> Result<()> {
     let job = Job {
         exporter,
         options: options(args, exporter)?,
-        paths: args.choosing.paths(&args.paths)?,
+        paths: args.row_arguments.paths(&args.paths)?,
         output: args.output.clone(),
         names_output: args.output.is_some(),
-        choosing: &args.choosing,
+        row_arguments: &args.row_arguments,
         min_duration: args.min_duration,
         top_kernels: args.top_kernels,
         demangling: args.demangling,
@@ -117,7 +117,7 @@ pub(super) struct Job<'a> {
     pub output: Option<PathBuf>,
     /// Whether the user gave that name, so that a file which has it may be replaced.
     pub names_output: bool,
-    pub choosing: &'a Choosing,
+    pub row_arguments: &'a RowArguments,
     pub min_duration: Option<Length>,
     pub top_kernels: Option<usize>,
     pub demangling: Demangling,
@@ -134,19 +134,19 @@ impl Job<'_> {
         let exporter = self.exporter;
         let need = (exporter.need)();
         let progress = Progress::new(self.quiet, "reading");
-        let mut frames = self.choosing.open(&self.paths, &need)?;
-        self.choosing.align(&mut frames, true)?;
+        let mut frames = self.row_arguments.open(&self.paths, &need)?;
+        self.row_arguments.align(&mut frames, true)?;
         let labels = Labels::new(&frames, self.demangling);
-        let mut selection = self.choosing.selection()?;
+        let mut selection = self.row_arguments.selection()?;
         selection.min_duration_ns = self.min_duration.map(|length| length.0);
         selection.top_kernels = self.top_kernels;
-        let filter = self.choosing.filter(selection, &labels)?.with_what_refers(&frames)?;
+        let filter = self.row_arguments.filter(selection, &labels)?.with_what_refers(&frames)?;
         let shape = exporter.shape.of_processes(frames.processes.len());
         let output = match &self.output {
             // The name that `convert` makes up is one of a file.
             Some(output) if !self.names_output && shape == Shape::Folder => output.with_extension(""),
             Some(output) => output.clone(),
-            None => default_output(self.choosing.first(&self.paths), exporter, shape, self.options.gzip),
+            None => default_output(self.row_arguments.first(&self.paths), exporter, shape, self.options.gzip),
         };
         if self.output.is_some() {
             refuse_folder_called_like_a_file(exporter, shape, &output, frames.processes.len())?;
@@ -157,7 +157,7 @@ impl Job<'_> {
             (false, false) => Replace::Nothing,
         };
         let binary = exporter.binary || self.options.gzip;
-        let sources = self.choosing.sources(&frames);
+        let sources = self.row_arguments.sources(&frames);
         let request = Request { path: &output, shape, binary, replace, sources: &sources };
         let (pending, mut destination) = Pending::open(&request)?;
         let rows = need.tables.iter().map(|table| frames.rows(table)).sum();
@@ -175,7 +175,7 @@ impl Job<'_> {
         notes.extend(partial::missing(&frames)?);
         say(&notes);
         if !self.quiet && output != Path::new("-") {
-            closing::say(&output, Some(rows), size, exporter.name);
+            written::say(&output, Some(rows), size, exporter.name);
         }
         Ok(())
     }

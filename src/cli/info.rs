@@ -1,6 +1,6 @@
 //! `gpuprof info`: what a file is, who wrote it, and what is in it.
 
-mod words;
+mod sentences;
 
 use super::progress::Progress;
 use super::report::say;
@@ -57,7 +57,7 @@ pub fn run(args: &Args) -> Result<()> {
     let terminal =
         if args.format == Format::Table { TerminalText::of_stdout(args.wide) } else { TerminalText::default() };
     let document = Document { cut: terminal.width.is_some(), ..describe(&frames)? };
-    let sentences = words::sentences(&frames, &time_spans(&frames)?);
+    let sentences = sentences::sentences(&frames, &time_spans(&frames)?);
     progress.finish();
     if args.format != Format::Table {
         // Lists for machines have no room for them, and whoever looks at JSON on a terminal sees them first.

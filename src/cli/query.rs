@@ -4,10 +4,10 @@ mod commands;
 mod completion;
 mod prompt;
 
-use super::choosing::Events;
 use super::endings;
 use super::progress::Progress;
 use super::report::say;
+use super::row_arguments::Events;
 use crate::error::{Error, Result};
 use crate::export::Shape;
 use crate::export::destination::{Destination, Pending, Replace, Request};

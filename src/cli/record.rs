@@ -1,8 +1,8 @@
 //! `gpuprof record`: runs a program with the collector in every CUDA process it starts.
 
-mod closing;
 mod flags;
 mod host_stacks;
+mod last_lines;
 pub(super) mod outcome;
 mod rings;
 mod run_folder;
@@ -86,7 +86,7 @@ pub fn run(args: &Args) -> Result<Ended> {
         if args.stats {
             stats::print(&outcome.traces, &say);
         }
-        for line in closing::lines(&outcome, &launched.place, args.host_stacks.options().is_some())
+        for line in last_lines::lines(&outcome, &launched.place, args.host_stacks.options().is_some())
             .iter()
             .filter(|_| launched.verbose > 0)
         {

@@ -3,9 +3,9 @@
 mod checks;
 
 use self::checks::view_instead_of_path;
-use super::choosing::Choosing;
 use super::newest;
 use super::progress::Progress;
+use super::row_arguments::RowArguments;
 use crate::analysis::grouping::Grouping;
 use crate::analysis::labels::Labels;
 use crate::analysis::own_cost;
@@ -19,7 +19,7 @@ use crate::os::identity;
 use crate::render::document::Document;
 use crate::render::table::Format;
 use crate::render::terminal_text::{self, TerminalText};
-use crate::report::classic::{self, Request, What};
+use crate::report::classic::{self, ReportKind, Request};
 use crate::report::nvprof::messages::Prefix;
 use crate::report::nvprof::{self, TimeUnit, logfile};
 use crate::report::{self, Context, View, summary_tables};
@@ -78,7 +78,7 @@ pub struct Args {
     nvprof: NvprofArgs,
 
     #[command(flatten)]
-    choosing: Choosing,
+    row_arguments: RowArguments,
 
     #[command(flatten)]
     rows: RowArgs,
@@ -172,12 +172,12 @@ const FOLLOW_INTERVAL: Duration = Duration::from_millis(500);
 /// Contradicting options, paths that hold no trace, an output that cannot be written.
 pub fn run(args: Args) -> Result<()> {
     view_instead_of_path(&args.paths)?;
-    let paths = args.choosing.paths(&args.paths)?;
+    let paths = args.row_arguments.paths(&args.paths)?;
     let plan = Plan::new(&args)?;
     let log_file = args.nvprof.log_file.as_deref().map(log_file_name).transpose()?;
     if let Some(log_file) = &log_file {
         let files = inputs::expand(&paths)?.into_iter().map(|file| file.path);
-        let sources: Vec<PathBuf> = files.chain(args.choosing.events.logs()).collect();
+        let sources: Vec<PathBuf> = files.chain(args.row_arguments.events.logs()).collect();
         sources::protect(Path::new(log_file), Path::new(log_file), &sources)?;
     }
     // Logs alone are read once.
@@ -229,7 +229,7 @@ enum Still {
 struct Plan<'a> {
     args: &'a Args,
     views: Vec<(&'static dyn View, Vec<String>)>,
-    what: What,
+    what: ReportKind,
 }
 
 impl Plan<'_> {
@@ -242,14 +242,14 @@ impl Plan<'_> {
         if self.views.is_empty() {
             need.add(&self.what.need());
         }
-        let selection = self.args.choosing.selection()?;
+        let selection = self.args.row_arguments.selection()?;
         if selection.needs_correlation() || nvtx_full {
             need.add(&Need::full(&[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::API]));
             if selection.range.is_some() {
                 need.add(&Need { operators: true, ..Need::full(&[&tables::RANGE]) });
             }
         }
-        if self.args.choosing.has_times() {
+        if self.args.row_arguments.has_times() {
             // Times count from the first record, which may be a call.
             need.add(&Need::totals(&[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::API]));
         }
@@ -262,25 +262,25 @@ impl Plan<'_> {
     /// Prints to what `output` opens once the traces are open: what cannot be read must not cost an older log file.
     fn print(&self, paths: &[PathBuf], output: impl FnOnce() -> Result<Box<dyn Write>>) -> Result<Still> {
         let progress = Progress::new(self.args.quiet || self.args.follow, "reading");
-        let mut frames = self.args.choosing.open(paths, &self.need(false)?)?;
+        let mut frames = self.args.row_arguments.open(paths, &self.need(false)?)?;
         let with_nvtx = self.views.is_empty() && self.what.has_ranges();
         if with_nvtx && frames.natives().is_empty() && frames.rows(&tables::RANGE) > 0 {
             // Ranges are rare; only where there are some is it worth reading which call launched which kernel.
-            frames = self.args.choosing.open(paths, &self.need(true)?)?;
+            frames = self.args.row_arguments.open(paths, &self.need(true)?)?;
         }
         let has_steps = frames.processes.iter().any(|process| process.info.steps.is_some());
         if has_steps && frames.natives().is_empty() && !self.args.raw {
             // Which step a record lies in says the call that caused it.
             let mut need = self.need(with_nvtx)?;
             need.add(&Need::full(&[&tables::CAPTURE]));
-            frames = self.args.choosing.open(paths, &need)?;
+            frames = self.args.row_arguments.open(paths, &need)?;
         }
-        let lists = matches!(self.what, What::Trace { .. } | What::OpenaccTrace);
+        let lists = matches!(self.what, ReportKind::Trace { .. } | ReportKind::OpenaccTrace);
         let view_lists = self.views.iter().any(|(view, _)| view.name().ends_with("_trace"));
-        self.args.choosing.align(&mut frames, lists || view_lists)?;
+        self.args.row_arguments.align(&mut frames, lists || view_lists)?;
         let growing = frames.natives().iter().any(|n| !n.reader().is_closed());
         let labels = Labels::new(&frames, self.args.nvprof.demangling);
-        let mut filter = self.args.choosing.filter(self.args.choosing.selection()?, &labels)?;
+        let mut filter = self.args.row_arguments.filter(self.args.row_arguments.selection()?, &labels)?;
         if !self.args.raw {
             filter = filter.standing_for_all(&frames)?;
         }
@@ -334,7 +334,7 @@ impl Plan<'_> {
         let failed = |e: io::Error| Error::output(&e);
         let machine = self.args.format.or(self.args.rows.percentiles.then_some(Format::Table));
         if self.views.is_empty() && machine.is_none() {
-            let listing = matches!(self.what, What::Trace { .. } | What::OpenaccTrace);
+            let listing = matches!(self.what, ReportKind::Trace { .. } | ReportKind::OpenaccTrace);
             if listing && !self.args.rows.per_process {
                 // Everything is read before the first line is written, and the lines may not fit into memory.
                 let announce = || {

@@ -1,9 +1,9 @@
 //! `gpuprof timeline`: what happened when, as a page for a browser.
 
-use super::choosing::Choosing;
-use super::closing;
 use super::endings;
 use super::progress::Progress;
+use super::row_arguments::RowArguments;
+use super::written;
 use crate::analysis::labels::Labels;
 use crate::demangle::Demangling;
 use crate::error::{Error, Result};
@@ -48,7 +48,7 @@ pub struct Args {
     #[command(flatten)]
     picture: PictureArgs,
     #[command(flatten)]
-    choosing: Choosing,
+    row_arguments: RowArguments,
 }
 
 /// What is written.
@@ -87,7 +87,7 @@ struct PictureArgs {
 /// Fails if a path holds no trace, if there is nothing to show, if the page would be too large, if the output cannot be
 /// written, or if no format has the ending of its name.
 pub fn run(args: &Args) -> Result<()> {
-    let paths = args.choosing.paths(&args.paths)?;
+    let paths = args.row_arguments.paths(&args.paths)?;
     let format = match (args.format, args.output.as_deref()) {
         (Some(format), _) => format,
         (None, Some(output)) => endings::format(output, ENDINGS, Format::Html, &paths)?,
@@ -99,12 +99,12 @@ pub fn run(args: &Args) -> Result<()> {
     // A port that is taken is better known before minutes of reading.
     let server = if args.serve { Some(Server::bind(args.port)?) } else { None };
     let progress = Progress::new(args.quiet, "reading");
-    let mut frames = args.choosing.open(&paths, &need())?;
-    args.choosing.align(&mut frames, true)?;
+    let mut frames = args.row_arguments.open(&paths, &need())?;
+    args.row_arguments.align(&mut frames, true)?;
     let labels = Labels::new(&frames, args.demangling);
-    let filter = args.choosing.filter(args.choosing.selection()?, &labels)?;
+    let filter = args.row_arguments.filter(args.row_arguments.selection()?, &labels)?;
     let timeline = Timeline::build(&labels, &filter)?;
-    let sources = args.choosing.sources(&frames);
+    let sources = args.row_arguments.sources(&frames);
     // The timeline has columns of its own; what it was made from may be several times as large.
     drop((filter, labels));
     drop(frames);
@@ -123,14 +123,14 @@ pub fn run(args: &Args) -> Result<()> {
         return server.run(&timeline);
     }
     let page = timeline.page()?;
-    let output = args.output.clone().unwrap_or_else(|| default_output(args.choosing.first(&paths), "html"));
+    let output = args.output.clone().unwrap_or_else(|| default_output(args.row_arguments.first(&paths), "html"));
     let (pending, mut destination) = Pending::open(&request(&output, false, &sources))?;
     destination.stream()?.write_all(page.as_bytes()).map_err(|e| Error::output(&e))?;
     let size = pending.finish(destination)?;
     if args.quiet || output == Path::new("-") {
         return Ok(());
     }
-    closing::say(&output, Some(records), size, "html; open it in a browser");
+    written::say(&output, Some(records), size, "html; open it in a browser");
     Ok(())
 }
 
@@ -157,14 +157,14 @@ impl Format {
 /// Writes a picture; text goes to the standard output unless it is told otherwise.
 fn draw(args: &Args, paths: &[PathBuf], format: picture::Format) -> Result<()> {
     let progress = Progress::new(args.quiet, "reading");
-    let mut frames = args.choosing.open(paths, &picture::need())?;
-    args.choosing.align(&mut frames, true)?;
+    let mut frames = args.row_arguments.open(paths, &picture::need())?;
+    args.row_arguments.align(&mut frames, true)?;
     let labels = Labels::new(&frames, args.demangling);
-    let filter = args.choosing.filter(args.choosing.selection()?, &labels)?;
+    let filter = args.row_arguments.filter(args.row_arguments.selection()?, &labels)?;
     let output = args.output.clone().unwrap_or_else(|| match format {
         picture::Format::Text => PathBuf::from("-"),
-        picture::Format::Svg => default_output(args.choosing.first(paths), "svg"),
-        picture::Format::Png => default_output(args.choosing.first(paths), "png"),
+        picture::Format::Svg => default_output(args.row_arguments.first(paths), "svg"),
+        picture::Format::Png => default_output(args.row_arguments.first(paths), "png"),
     });
     let on_terminal = output == Path::new("-") && io::stdout().is_terminal();
     let options = picture::Options {
@@ -177,14 +177,14 @@ fn draw(args: &Args, paths: &[PathBuf], format: picture::Format) -> Result<()> {
         ..picture::Options::default()
     };
     let is_binary = format == picture::Format::Png;
-    let sources = args.choosing.sources(&frames);
+    let sources = args.row_arguments.sources(&frames);
     let (pending, mut destination) = Pending::open(&request(&output, is_binary, &sources))?;
     picture::picture(&frames, &labels, &filter, format, &options, destination.stream()?)?;
     let size = pending.finish(destination)?;
     progress.finish();
     super::report::say(&frames.all_notes());
     if !args.quiet && output != Path::new("-") {
-        closing::say(&output, None, size, format.word());
+        written::say(&output, None, size, format.word());
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use super::World;
 use super::finding::Finding;
 use crate::numbers::{BINARY_TO_GIB, size};
 use crate::os::disk::{Room, room};
-use crate::os::limits::soft_limit;
+use crate::os::limits::{Resource, soft_limit};
 use shim_config::from_env;
 use std::ffi::OsStr;
 use std::fs;
@@ -24,7 +24,7 @@ pub fn judge(world: &World, output: Option<&Path>) -> Vec<Finding> {
     let (settings, _) = from_env(vars);
     let folder = output.map_or_else(|| folder_of(world, &settings.output), |folder| world.cwd.join(folder));
     let mut findings = vec![folder_finding(&folder, settings.min_free_percent)];
-    if let Some(limit) = soft_limit(libc::RLIMIT_FSIZE) {
+    if let Some(limit) = soft_limit(Resource::Fsize) {
         let text =
             format!("no file may grow beyond {} (ulimit -f): recording stops there", size(limit, &BINARY_TO_GIB));
         findings.push(
@@ -32,7 +32,7 @@ pub fn judge(world: &World, output: Option<&Path>) -> Vec<Finding> {
                 .help("`ulimit -f unlimited`, or --size-policy ring with a smaller --size-limit"),
         );
     }
-    if let Some(limit) = soft_limit(libc::RLIMIT_NOFILE).filter(|&limit| limit <= FIRST_DESCRIPTOR) {
+    if let Some(limit) = soft_limit(Resource::Nofile).filter(|&limit| limit <= FIRST_DESCRIPTOR) {
         let text = format!(
             "{limit} open files are allowed (ulimit -n): the collector keeps its own beyond {FIRST_DESCRIPTOR}"
         );

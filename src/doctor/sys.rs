@@ -5,7 +5,7 @@
 //! driver is undefined behaviour. Its constants are right and are used.
 #![allow(unsafe_code, reason = "libraries that are found at run time are called through pointers")]
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_int, c_void};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
@@ -46,86 +46,66 @@ impl Library {
 #[derive(Clone, Copy)]
 pub struct Symbol(*mut c_void);
 
-/// Functions are called with pointers to plain memory that outlives the call; each method is one shape of
-/// arguments, told by its name: `i` is an int, `p` a pointer that is written to.
+/// A callback of `cuptiSubscribe`.
+type Callback = unsafe extern "C" fn(*mut c_void, u32, u32, *const c_void);
+/// CUPTI asks for a buffer.
+type Requested = unsafe extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
+/// CUPTI gives a buffer back.
+type Completed = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
+
+/// Declares one method for each shape of arguments. A reference is a pointer to what is written.
+macro_rules! shapes {
+    ($($(#[$doc:meta])* $sight:vis fn $name:ident $(<$T:ident>)? ($($argument:ident: $type:ty),*);)*) => {
+        impl Symbol {
+            $(
+                $(#[$doc])*
+                $sight fn $name $(<$T>)? (self, $($argument: $type),*) -> c_int {
+                    type Function $(<$T>)? = unsafe extern "C" fn($($type),*) -> c_int;
+                    // SAFETY: callers name a function of this shape, such as those in the method's own words: the
+                    // vendor's headers promise it, in every version. References are valid for what is written.
+                    unsafe { std::mem::transmute::<*mut c_void, Function $(<$T>)?>(self.0)($($argument),*) }
+                }
+            )*
+        }
+    };
+}
+
+shapes! {
+    /// `f(int)`: cuInit, cuptiActivityEnable.
+    pub fn call_i(a: c_int);
+    /// `f(T *out)`: cuDriverGetVersion, cuptiGetVersion.
+    pub fn call_p<T>(out: &mut T);
+    /// `f(T *out, int)`: cuDeviceGet, cuDeviceGetUuid, cuDeviceTotalMem.
+    pub fn call_pi<T>(out: &mut T, a: c_int);
+    /// `f(T *out, int, int)`: cuDeviceGetAttribute, and cuDeviceGetName, which is told how much it may write.
+    pub fn call_pii<T>(out: &mut T, a: c_int, b: c_int);
+    /// `f(int, T *out)`: cuptiDeviceSupported.
+    pub fn call_ip<T>(a: c_int, out: &mut T);
+    /// `f(int, int, int *out)`: cuptiComputeCapabilitySupported.
+    pub fn call_iip(a: c_int, b: c_int, out: &mut c_int);
+    /// cuptiSubscribe. The handle is as wide as a pointer; the callback may be called at any time, on any thread.
+    fn call_subscribe(handle: &mut usize, callback: Callback, data: *mut c_void);
+    /// cuptiActivityRegisterCallbacks. Both may be called at any time, on any thread.
+    fn call_register(requested: Requested, completed: Completed);
+}
+
 impl Symbol {
-    /// `f(int)`.
-    pub fn call_i(self, a: c_int) -> c_int {
-        // SAFETY: callers name a function of this shape (cuInit); the vendor's header promises it.
-        let f: unsafe extern "C" fn(c_int) -> c_int = unsafe { std::mem::transmute(self.0) };
-        // SAFETY: as above.
-        unsafe { f(a) }
-    }
-
-    /// `f(T *out)`.
-    pub fn call_p<T>(self, out: &mut T) -> c_int {
-        // SAFETY: callers name a function of this shape (cuDriverGetVersion, cuptiGetVersion).
-        let f: unsafe extern "C" fn(*mut T) -> c_int = unsafe { std::mem::transmute(self.0) };
-        // SAFETY: `out` is valid for writing one `T`.
-        unsafe { f(out) }
-    }
-
-    /// `f(T *out, int)`.
-    pub fn call_pi<T>(self, out: &mut T, a: c_int) -> c_int {
-        // SAFETY: callers name a function of this shape (cuDeviceGet, cuDeviceGetUuid, cuDeviceTotalMem).
-        let f: unsafe extern "C" fn(*mut T, c_int) -> c_int = unsafe { std::mem::transmute(self.0) };
-        // SAFETY: `out` is valid for writing one `T`.
-        unsafe { f(out, a) }
-    }
-
-    /// `f(int *out, int, int)`.
-    pub fn call_pii(self, out: &mut c_int, a: c_int, b: c_int) -> c_int {
-        // SAFETY: callers name a function of this shape (cuDeviceGetAttribute).
-        let f: unsafe extern "C" fn(*mut c_int, c_int, c_int) -> c_int = unsafe { std::mem::transmute(self.0) };
-        // SAFETY: `out` is valid for writing one int.
-        unsafe { f(out, a, b) }
-    }
-
-    /// `f(int, T *out)`.
-    pub fn call_ip<T>(self, a: c_int, out: &mut T) -> c_int {
-        // SAFETY: callers name a function of this shape (cuptiDeviceSupported).
-        let f: unsafe extern "C" fn(c_int, *mut T) -> c_int = unsafe { std::mem::transmute(self.0) };
-        // SAFETY: `out` is valid for writing one `T`.
-        unsafe { f(a, out) }
-    }
-
-    /// `f(int, int, int *out)`.
-    pub fn call_iip(self, a: c_int, b: c_int, out: &mut c_int) -> c_int {
-        // SAFETY: callers name a function of this shape (cuptiComputeCapabilitySupported).
-        let f: unsafe extern "C" fn(c_int, c_int, *mut c_int) -> c_int = unsafe { std::mem::transmute(self.0) };
-        // SAFETY: `out` is valid for writing one int.
-        unsafe { f(a, b, out) }
-    }
-
     /// `f(char *out, int, int)`: the text that was written.
     pub fn call_text(self, a: c_int) -> (c_int, String) {
         let mut text = [0u8; 256];
-        // SAFETY: callers name a function of this shape (cuDeviceGetName), which is told the size less one.
-        let f: unsafe extern "C" fn(*mut c_char, c_int, c_int) -> c_int = unsafe { std::mem::transmute(self.0) };
-        // SAFETY: 255 bytes may be written, and more are there.
-        let result = unsafe { f(text.as_mut_ptr().cast(), 255, a) };
+        let result = self.call_pii(&mut text, 255, a);
         let text = CStr::from_bytes_until_nul(&text).map(|t| t.to_string_lossy().into_owned()).unwrap_or_default();
         (result, text)
     }
 
     /// `cuptiSubscribe(handle *, callback, user data)` with a callback that does nothing.
     pub fn subscribe(self, handle: &mut usize) -> c_int {
-        type Callback = unsafe extern "C" fn(*mut c_void, u32, u32, *const c_void);
-        // SAFETY: callers name cuptiSubscribe, of this shape in every version.
-        let f: unsafe extern "C" fn(*mut usize, Callback, *mut c_void) -> c_int =
-            unsafe { std::mem::transmute(self.0) };
-        // SAFETY: `handle` is as wide as a pointer; the callback may be called at any time, on any thread.
-        unsafe { f(handle, ignore_callback, std::ptr::null_mut()) }
+        self.call_subscribe(handle, ignore_callback, std::ptr::null_mut())
     }
 
     /// `cuptiActivityRegisterCallbacks` with callbacks that hand out no buffer.
     pub fn register(self) -> c_int {
-        type Requested = unsafe extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
-        type Completed = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
-        // SAFETY: callers name cuptiActivityRegisterCallbacks, of this shape in every version.
-        let f: unsafe extern "C" fn(Requested, Completed) -> c_int = unsafe { std::mem::transmute(self.0) };
-        // SAFETY: both callbacks may be called at any time, on any thread.
-        unsafe { f(no_buffer, ignore_buffer) }
+        self.call_register(no_buffer, ignore_buffer)
     }
 }
 

@@ -21,7 +21,7 @@ mod writer;
 use self::output::Output;
 use self::writer::Writer;
 use super::write_thread;
-use super::{Columns, Context, Destination, Exporter, Keeps, Kept, Shape, has_records};
+use super::{Columns, Context, Destination, Exporter, KeptTable, KeptTables, Shape, has_records};
 use crate::error::Result;
 use crate::lines::definitions::Definitions;
 use crate::lines::links::Links;
@@ -44,16 +44,16 @@ pub static CHROME: Exporter = Exporter {
         "flows",
         "yes: arrows from calls to the work they caused; they nearly double the file (default: no)",
     )],
-    keeps: Kept { listed: LISTED, others: is_written_whole, note: "our reader alone understands it" },
+    keeps: KeptTables { listed: LISTED, others: is_written_whole, note: "our reader alone understands it" },
     write,
 };
 
-const fn all(table: &'static TableSpec, note: &'static str) -> Keeps {
-    Keeps { table, columns: Columns::All, note }
+const fn all(table: &'static TableSpec, note: &'static str) -> KeptTable {
+    KeptTable { table, columns: Columns::All, note }
 }
 
 /// What others than our reader understand of tables; of the rest they see a slice at most, with the row in it.
-const LISTED: &[Keeps] = &[
+const LISTED: &[KeptTable] = &[
     all(&tables::SHAPE, "those that a kernel has"),
     all(&tables::DEVICE, ""),
     all(&tables::CONTEXT, ""),

@@ -1,7 +1,7 @@
 //! A flame graph: an SVG picture that answers the mouse, drawn by inferno from the folded stacks.
 
 use super::folded::{BY, By, lines, to_stream};
-use super::{Context, Destination, Exporter, Kept, Shape};
+use super::{Context, Destination, Exporter, KeptTables, Shape};
 use crate::analysis::stacks::{self, Frame};
 use crate::demangle::short_name;
 use crate::error::{Error, Result};
@@ -28,7 +28,7 @@ pub static FLAMEGRAPH: Exporter = Exporter {
         ("inverted", "yes: the process at the top, kernels below (an icicle)"),
         ("min-width", "leave out what is narrower than this many per cent of the picture (0.01)"),
     ],
-    keeps: Kept::NOTHING,
+    keeps: KeptTables::NOTHING,
     write,
 };
 

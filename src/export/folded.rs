@@ -1,7 +1,7 @@
 //! Folded stacks, one line per stack, root first, as `flamegraph.pl`, inferno and speedscope read them:
 //! `process;thread;range;range;call;kernel NANOSECONDS`.
 
-use super::{Context, Destination, Exporter, Kept, Shape};
+use super::{Context, Destination, Exporter, KeptTables, Shape};
 use crate::analysis::stacks::{self, Frame, FrameText, Stacks};
 use crate::error::{Error, Result};
 use flate2::Compression;
@@ -22,7 +22,7 @@ pub static FOLDED: Exporter = Exporter {
     need: stacks::need,
     options: &[BY],
     // Sums: no record comes back.
-    keeps: Kept::NOTHING,
+    keeps: KeptTables::NOTHING,
     write,
 };
 

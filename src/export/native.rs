@@ -3,7 +3,7 @@
 //! A file holds one process. Rows are written in order of time and in full frames, so a native trace gets smaller,
 //! a piece of one can be cut out, and the segments of a ring become one file again.
 
-use super::{Context, Destination, Exporter, Kept, Shape};
+use super::{Context, Destination, Exporter, KeptTables, Shape};
 use crate::error::{Error, Result};
 use crate::trace::frames::{Frames, Process};
 use crate::trace::ordered::Piece;
@@ -29,7 +29,7 @@ pub static GPUPROF: Exporter = Exporter {
     shape: Shape::FilePerProcess,
     need: Need::all,
     options: &[],
-    keeps: Kept::EVERYTHING,
+    keeps: KeptTables::EVERYTHING,
     write,
 };
 

@@ -17,7 +17,7 @@ mod target;
 
 use super::database::{Database, Rows};
 use super::texts::Texts;
-use super::{Columns, Context, Destination, Exporter, Keeps, Kept, Shape};
+use super::{Columns, Context, Destination, Exporter, KeptTable, KeptTables, Shape};
 use crate::analysis::contexts::ContextDevices;
 use crate::error::Result;
 use crate::trace::select::Filter;
@@ -41,39 +41,39 @@ pub static EXPORTER: Exporter = Exporter {
     shape: Shape::File,
     need: Need::all,
     options: &[],
-    keeps: Kept::these(KEEPS),
+    keeps: KeptTables::these(KEEPS),
     write,
 };
 
-const KEEPS: &[Keeps] = &[
-    Keeps {
+const KEEPS: &[KeptTable] = &[
+    KeptTable {
         table: &tables::PROCESS,
         columns: Columns::All,
         note: "the pid; rank, host and configuration are left out",
     },
-    Keeps {
+    KeptTable {
         table: &tables::STRING,
         columns: Columns::AllBut(&[string::ID]),
         note: "bytes that are not UTF-8 become `\\xff`: Python's sqlite3 could not read them",
     },
-    Keeps {
+    KeptTable {
         table: &tables::SHAPE,
         columns: Columns::AllBut(&[shape::ID]),
         note: "shapes without a demangled or a base name get gpuprof's, as nsys stores both",
     },
-    Keeps {
+    KeptTable {
         table: &tables::DEVICE,
         columns: Columns::All,
         note: "clocks and bandwidths of a process that shares its number and its machine with another may be the other's",
     },
-    Keeps { table: &tables::CONTEXT, columns: Columns::AllBut(&[context::API_KIND]), note: "" },
-    Keeps { table: &tables::STREAM, columns: Columns::All, note: "" },
-    Keeps {
+    KeptTable { table: &tables::CONTEXT, columns: Columns::AllBut(&[context::API_KIND]), note: "" },
+    KeptTable { table: &tables::STREAM, columns: Columns::All, note: "" },
+    KeptTable {
         table: &tables::THREAD,
         columns: Columns::All,
         note: "threads that no other row names are not read back",
     },
-    Keeps {
+    KeptTable {
         table: &tables::KERNEL,
         columns: Columns::AllBut(&[
             kernel::QUEUED_NS,
@@ -84,40 +84,40 @@ const KEEPS: &[Keeps] = &[
         ]),
         note: "",
     },
-    Keeps { table: &tables::MEMCPY, columns: Columns::AllBut(&[memcpy::FLAGS, memcpy::CHANNEL]), note: "" },
-    Keeps { table: &tables::MEMSET, columns: Columns::AllBut(&[memset::FLAGS]), note: "" },
-    Keeps {
+    KeptTable { table: &tables::MEMCPY, columns: Columns::AllBut(&[memcpy::FLAGS, memcpy::CHANNEL]), note: "" },
+    KeptTable { table: &tables::MEMSET, columns: Columns::AllBut(&[memset::FLAGS]), note: "" },
+    KeptTable {
         table: &tables::API,
         columns: Columns::AllBut(&[api::CBID]),
         note: "nsys has 24 bits for a thread id, so larger ones are replaced, here and in all tables",
     },
-    Keeps { table: &tables::SYNC, columns: Columns::AllBut(&[sync::RESULT]), note: "" },
-    Keeps { table: &tables::OVERHEAD, columns: Columns::All, note: "" },
-    Keeps { table: &tables::GRAPH, columns: Columns::All, note: "" },
-    Keeps {
+    KeptTable { table: &tables::SYNC, columns: Columns::AllBut(&[sync::RESULT]), note: "" },
+    KeptTable { table: &tables::OVERHEAD, columns: Columns::All, note: "" },
+    KeptTable { table: &tables::GRAPH, columns: Columns::All, note: "" },
+    KeptTable {
         table: &tables::MEMORY,
         columns: Columns::All,
         note: "operations of pools lose context, stream, kind of memory and name",
     },
-    Keeps {
+    KeptTable {
         table: &tables::UVM,
         columns: Columns::All,
         note: "kinds 5 to 7 are left out; migrations stand among the copies, as with nsys; a CPU page fault counts as one",
     },
-    Keeps { table: &tables::EVENT, columns: Columns::All, note: "" },
-    Keeps { table: &tables::JIT, columns: Columns::All, note: "" },
-    Keeps {
+    KeptTable { table: &tables::EVENT, columns: Columns::All, note: "" },
+    KeptTable { table: &tables::JIT, columns: Columns::All, note: "" },
+    KeptTable {
         table: &tables::OPENACC,
         columns: Columns::AllBut(&[openacc::PARENT_CONSTRUCT, openacc::IMPLICIT, openacc::EXTERNAL_ID]),
         note: "",
     },
-    Keeps { table: &tables::OPENMP, columns: Columns::All, note: "kind 4 (idle) is left out" },
-    Keeps {
+    KeptTable { table: &tables::OPENMP, columns: Columns::All, note: "kind 4 (idle) is left out" },
+    KeptTable {
         table: &tables::HOST_CALL,
         columns: Columns::AllBut(&[host_call::RETURNED]),
         note: "what a function of the operating system returned is kept",
     },
-    Keeps {
+    KeptTable {
         table: &tables::RANGE,
         columns: Columns::AllBut(&[range::RANGE_ID]),
         note: "operators, annotations and Python functions become push/pop ranges of domains with those names",

@@ -15,7 +15,7 @@ mod target;
 
 use super::database::{Database, Rows};
 use super::texts::Texts;
-use super::{Columns, Context, Destination, Exporter, Keeps, Kept, Shape};
+use super::{Columns, Context, Destination, Exporter, KeptTable, KeptTables, Shape};
 use crate::error::Result;
 use crate::trace::select::Filter;
 use crate::trace::sink::Need;
@@ -38,64 +38,64 @@ pub static EXPORTER: Exporter = Exporter {
     shape: Shape::FilePerProcess,
     need: Need::all,
     options: &[],
-    keeps: Kept::these(KEEPS),
+    keeps: KeptTables::these(KEEPS),
     write,
 };
 
-const KEEPS: &[Keeps] = &[
-    Keeps { table: &tables::PROCESS, columns: Columns::All, note: "the pid" },
-    Keeps {
+const KEEPS: &[KeptTable] = &[
+    KeptTable { table: &tables::PROCESS, columns: Columns::All, note: "the pid" },
+    KeptTable {
         table: &tables::STRING,
         columns: Columns::AllBut(&[string::ID]),
         note: "bytes that are not UTF-8 become `\\xff`: Python's sqlite3 could not read them",
     },
-    Keeps {
+    KeptTable {
         table: &tables::SHAPE,
         columns: Columns::AllBut(&[shape::ID, shape::DEMANGLED_ID, shape::BASE_ID]),
         note: "",
     },
-    Keeps { table: &tables::DEVICE, columns: Columns::AllBut(&[device::PCI_BUS_ID]), note: "" },
-    Keeps { table: &tables::CONTEXT, columns: Columns::AllBut(&[context::PARENT_CONTEXT]), note: "" },
-    Keeps { table: &tables::STREAM, columns: Columns::All, note: "" },
-    Keeps { table: &tables::THREAD, columns: Columns::All, note: "" },
-    Keeps {
+    KeptTable { table: &tables::DEVICE, columns: Columns::AllBut(&[device::PCI_BUS_ID]), note: "" },
+    KeptTable { table: &tables::CONTEXT, columns: Columns::AllBut(&[context::PARENT_CONTEXT]), note: "" },
+    KeptTable { table: &tables::STREAM, columns: Columns::All, note: "" },
+    KeptTable { table: &tables::THREAD, columns: Columns::All, note: "" },
+    KeptTable {
         table: &tables::KERNEL,
         columns: Columns::AllBut(&[kernel::CHANNEL, kernel::PRIORITY]),
         note: "times of a trace that has no epoch and begins before 1 are moved for nvprof, here and in all tables, and gpuprof moves them back; \
                correlation ids have 32 bits",
     },
-    Keeps {
+    KeptTable {
         table: &tables::MEMCPY,
         columns: Columns::AllBut(&[memcpy::CHANNEL]),
         note: "kinds 11 to 13 (unified memory, from nsys) become events of unified memory",
     },
-    Keeps { table: &tables::MEMSET, columns: Columns::All, note: "" },
-    Keeps {
+    KeptTable { table: &tables::MEMSET, columns: Columns::All, note: "" },
+    KeptTable {
         table: &tables::API,
         columns: Columns::AllBut(&[api::NAME_ID]),
         note: "nvprof has numbers of CUDA's functions and no names: what has no number (HIP) is called INVALID, and nvprof \
                11.8 has wrong names for functions newer than itself",
     },
-    Keeps { table: &tables::SYNC, columns: Columns::AllBut(&[sync::RESULT]), note: "" },
-    Keeps { table: &tables::OVERHEAD, columns: Columns::AllBut(&[overhead::CORRELATION]), note: "" },
-    Keeps { table: &tables::GRAPH, columns: Columns::All, note: "" },
-    Keeps {
+    KeptTable { table: &tables::SYNC, columns: Columns::AllBut(&[sync::RESULT]), note: "" },
+    KeptTable { table: &tables::OVERHEAD, columns: Columns::AllBut(&[overhead::CORRELATION]), note: "" },
+    KeptTable { table: &tables::GRAPH, columns: Columns::All, note: "" },
+    KeptTable {
         table: &tables::MEMORY,
         columns: Columns::All,
         note: "operations of pools lose context, stream, kind of memory and name",
     },
-    Keeps { table: &tables::UVM, columns: Columns::All, note: "a CPU page fault counts as one" },
-    Keeps { table: &tables::EVENT, columns: Columns::AllBut(&[event::START_NS]), note: "" },
-    Keeps { table: &tables::EXTERNAL, columns: Columns::All, note: "" },
-    Keeps { table: &tables::JIT, columns: Columns::All, note: "" },
-    Keeps { table: &tables::OPENACC, columns: Columns::All, note: "" },
-    Keeps { table: &tables::OPENMP, columns: Columns::All, note: "" },
-    Keeps {
+    KeptTable { table: &tables::UVM, columns: Columns::All, note: "a CPU page fault counts as one" },
+    KeptTable { table: &tables::EVENT, columns: Columns::AllBut(&[event::START_NS]), note: "" },
+    KeptTable { table: &tables::EXTERNAL, columns: Columns::All, note: "" },
+    KeptTable { table: &tables::JIT, columns: Columns::All, note: "" },
+    KeptTable { table: &tables::OPENACC, columns: Columns::All, note: "" },
+    KeptTable { table: &tables::OPENMP, columns: Columns::All, note: "" },
+    KeptTable {
         table: &tables::RANGE,
         columns: Columns::AllBut(&[range::RANGE_ID]),
         note: "operators, annotations and Python functions are left out; of two payloads the integer is kept",
     },
-    Keeps {
+    KeptTable {
         table: &tables::SAMPLE,
         columns: Columns::AllBut(&[sample::OF_PID]),
         note: "clocks, temperature, power, fans and PCIe links of GPUs, in whole numbers; where one of \

@@ -12,7 +12,7 @@ mod chunk;
 mod column;
 mod schema;
 
-use super::{Context, Exporter, Kept, Shape, folder};
+use super::{Context, Exporter, KeptTables, Shape, folder};
 use crate::error::{Error, Result};
 use crate::trace::ordered::Chunk;
 use crate::trace::sink::Need;
@@ -43,7 +43,7 @@ pub static PARQUET: Exporter = Exporter {
     shape: Shape::Folder,
     need: Need::all,
     options: OPTIONS,
-    keeps: Kept::EVERYTHING,
+    keeps: KeptTables::EVERYTHING,
     write: |context, destination| folder::write(context, destination, "parquet", write_table),
 };
 

@@ -15,7 +15,7 @@ mod writer;
 
 use self::writer::{Extras, Writer};
 use super::write_thread;
-use super::{Columns, Context, Destination, Exporter, Keeps, Kept, Shape};
+use super::{Columns, Context, Destination, Exporter, KeptTable, KeptTables, Shape};
 use crate::error::Result;
 use crate::lines::DRAWN;
 use crate::lines::definitions::Definitions;
@@ -43,23 +43,23 @@ pub static PERFETTO: Exporter = Exporter {
         ("counters", "no: no counters of busy GPUs, queue, copies, memory (default: yes)"),
         ("gpu-stages", "yes: work as stages of the GPU as well, for Perfetto's table gpu_slice (default: no)"),
     ],
-    keeps: Kept { listed: LISTED, others: |table| DRAWN.contains(&table), note: NOT_READ },
+    keeps: KeptTables { listed: LISTED, others: |table| DRAWN.contains(&table), note: NOT_READ },
     write,
 };
 
 const NOT_READ: &str = "Perfetto reads it, gpuprof does not";
 
-const fn only(table: &'static TableSpec, columns: &'static [&'static dyn AnyColumn]) -> Keeps {
-    Keeps { table, columns: Columns::Only(columns), note: NOT_READ }
+const fn only(table: &'static TableSpec, columns: &'static [&'static dyn AnyColumn]) -> KeptTable {
+    KeptTable { table, columns: Columns::Only(columns), note: NOT_READ }
 }
 
 /// Tables of which not all columns are written, and definitions; every other table that is drawn is written whole.
-const LISTED: &[Keeps] = &[
+const LISTED: &[KeptTable] = &[
     only(&tables::DEVICE, &[device::DEVICE, device::NAME_ID]),
     only(&tables::CONTEXT, &[context::CONTEXT, context::DEVICE]),
     only(&tables::STREAM, &[stream::CONTEXT, stream::STREAM, stream::NAME_ID]),
-    Keeps { table: &tables::THREAD, columns: Columns::All, note: NOT_READ },
-    Keeps {
+    KeptTable { table: &tables::THREAD, columns: Columns::All, note: NOT_READ },
+    KeptTable {
         table: &tables::KERNEL,
         columns: Columns::Only(&[
             kernel::START_NS,
@@ -140,7 +140,7 @@ const LISTED: &[Keeps] = &[
             range::TID,
         ],
     ),
-    Keeps {
+    KeptTable {
         table: &tables::CPU_SAMPLE,
         columns: Columns::Only(&[
             cpu_sample::START_NS,
@@ -153,7 +153,7 @@ const LISTED: &[Keeps] = &[
                end of the last",
     },
     only(&tables::FRAME, &[frame::ID, frame::NAME_ID, frame::FILE_ID, frame::KIND]),
-    Keeps { table: &tables::STACK, columns: Columns::All, note: NOT_READ },
+    KeptTable { table: &tables::STACK, columns: Columns::All, note: NOT_READ },
 ];
 
 fn write(context: &Context, destination: &mut Destination) -> Result<()> {

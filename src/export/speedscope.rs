@@ -2,7 +2,7 @@
 //! timelines as evented ones, one for each stream and each thread. Times are nanoseconds from the first slice on.
 
 use super::folded::to_stream;
-use super::{Columns, Context, Destination, Exporter, Keeps, Kept, Shape};
+use super::{Columns, Context, Destination, Exporter, KeptTable, KeptTables, Shape};
 use crate::analysis::cpu_stacks::HostStacks;
 use crate::analysis::stacks::{self, FrameText, Stacks};
 use crate::error::{Error, Result};
@@ -26,7 +26,7 @@ pub static SPEEDSCOPE: Exporter = Exporter {
     shape: Shape::Stream,
     need: stacks::need,
     options: &[],
-    keeps: Kept::these(&[Keeps {
+    keeps: KeptTables::these(&[KeptTable {
         table: &tables::RANGE,
         columns: Columns::Only(&[range::START_NS, range::END_NS, range::NAME_ID]),
         note: "kernels, copies, fills and API calls too are slices with a name, a start and an end, as ranges are",

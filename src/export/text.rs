@@ -7,7 +7,7 @@ mod format;
 mod plan;
 
 use super::flat::Layout;
-use super::{Columns, Context, Destination, Exporter, Keeps, Kept, Shape};
+use super::{Columns, Context, Destination, Exporter, KeptTable, KeptTables, Shape};
 use crate::error::{Error, Result};
 use crate::exchange::flat::{IS_LAST, ROW};
 use crate::render::digits::unsigned;
@@ -34,7 +34,7 @@ pub static CSV: Exporter = Exporter {
     shape: Shape::Stream,
     need: Need::all,
     options: &[UNTIMED],
-    keeps: Kept { listed: LISTED, others: is_written_whole, note: "" },
+    keeps: KeptTables { listed: LISTED, others: is_written_whole, note: "" },
     write: |context, destination| write_stream(context, destination, &Csv(b',')),
 };
 
@@ -44,7 +44,7 @@ pub static TSV: Exporter = Exporter {
     extension: "tsv",
     other_endings: &["tab"],
     doc: "the CSV timeline with tabs between values; tabs and line ends inside of them are written as \\t, \\n, \\r",
-    keeps: Kept::NOTHING,
+    keeps: KeptTables::NOTHING,
     write: |context, destination| write_stream(context, destination, &Tsv),
     ..CSV
 };
@@ -55,7 +55,7 @@ pub static JSONL: Exporter = Exporter {
     extension: "jsonl",
     other_endings: &["ndjson"],
     doc: "the CSV timeline as JSON, one object per line, without what is null except in the first, which names all columns",
-    keeps: Kept::NOTHING,
+    keeps: KeptTables::NOTHING,
     write: |context, destination| write_stream(context, destination, &JsonLines),
     ..CSV
 };
@@ -74,23 +74,31 @@ pub static CSV_TABLES: Exporter = Exporter {
     doc: "a folder with one CSV file per table, each in order of time, and a manifest",
     shape: Shape::Folder,
     options: &[],
-    keeps: Kept::EVERYTHING,
+    keeps: KeptTables::EVERYTHING,
     write: write_folder,
     ..CSV
 };
 
-const LISTED: &[Keeps] = &[
-    Keeps { table: &tables::SHAPE, columns: Columns::All, note: "" },
-    Keeps {
+const LISTED: &[KeptTable] = &[
+    KeptTable { table: &tables::SHAPE, columns: Columns::All, note: "" },
+    KeptTable {
         table: &tables::DEVICE,
         columns: Columns::Only(&[device::DEVICE, device::NAME_ID]),
         note: "of devices that did something",
     },
-    Keeps { table: &tables::THREAD, columns: Columns::All, note: "of threads that did something" },
-    Keeps { table: &tables::EXTERNAL, columns: Columns::All, note: "with `--option untimed=yes`" },
-    Keeps { table: &tables::LOSS, columns: Columns::All, note: "those without a time with `--option untimed=yes`" },
-    Keeps { table: &tables::NOTE, columns: Columns::All, note: "those without a time with `--option untimed=yes`" },
-    Keeps { table: &tables::DETAILS, columns: Columns::All, note: "with `--option untimed=yes`" },
+    KeptTable { table: &tables::THREAD, columns: Columns::All, note: "of threads that did something" },
+    KeptTable { table: &tables::EXTERNAL, columns: Columns::All, note: "with `--option untimed=yes`" },
+    KeptTable {
+        table: &tables::LOSS,
+        columns: Columns::All,
+        note: "those without a time with `--option untimed=yes`",
+    },
+    KeptTable {
+        table: &tables::NOTE,
+        columns: Columns::All,
+        note: "those without a time with `--option untimed=yes`",
+    },
+    KeptTable { table: &tables::DETAILS, columns: Columns::All, note: "with `--option untimed=yes`" },
 ];
 
 /// Rows of the timeline are written with all columns. Stacks are no rows of it, so that what refers to them is lost.

@@ -6,7 +6,7 @@ mod records;
 mod table;
 
 use self::records::Records;
-use self::table::{Kind, Row, Table};
+use self::table::{Row, Table, TableKind};
 use super::lines::{Lines, note_not_rows, with_lines};
 use super::shares::Shares;
 use super::units;
@@ -127,9 +127,9 @@ impl Reader<'_, '_> {
             let row = table.row(&line);
             self.found.cut_names += u64::from(row.as_ref().is_some_and(Row::has_cut_name));
             let taken = row.is_some_and(|row| match table.kind {
-                Kind::Durations(section) => sum(&row, section, &mut sums, &mut self.shares),
-                Kind::Sizes => self.size(&row),
-                Kind::Other => true,
+                TableKind::Durations(section) => sum(&row, section, &mut sums, &mut self.shares),
+                TableKind::Sizes => self.size(&row),
+                TableKind::Other => true,
                 kind => self.record(kind, &row),
             });
             if !taken && !is_talk(&line) {
@@ -144,23 +144,23 @@ impl Reader<'_, '_> {
         self.flush(&mut sums);
     }
 
-    fn begin(&mut self, kind: Kind) {
+    fn begin(&mut self, kind: TableKind) {
         let found = &mut self.found;
         match kind {
-            Kind::GpuTrace => found.gpu = true,
-            Kind::ApiTrace => found.api = true,
-            Kind::ExecTrace => found.launches = true,
-            Kind::RangeTrace => found.ranges = true,
-            Kind::Other => found.other += 1,
-            Kind::Durations(_) | Kind::Sizes => {}
+            TableKind::GpuTrace => found.gpu = true,
+            TableKind::ApiTrace => found.api = true,
+            TableKind::ExecTrace => found.launches = true,
+            TableKind::RangeTrace => found.ranges = true,
+            TableKind::Other => found.other += 1,
+            TableKind::Durations(_) | TableKind::Sizes => {}
         }
     }
 
-    fn record(&mut self, kind: Kind, row: &Row) -> bool {
+    fn record(&mut self, kind: TableKind, row: &Row) -> bool {
         let taken = match kind {
-            Kind::GpuTrace => self.records.gpu(self.sink, row),
-            Kind::ApiTrace => self.records.call(self.sink, row),
-            Kind::ExecTrace => self.records.launch(self.sink, row),
+            TableKind::GpuTrace => self.records.gpu(self.sink, row),
+            TableKind::ApiTrace => self.records.call(self.sink, row),
+            TableKind::ExecTrace => self.records.launch(self.sink, row),
             _ => self.records.range(self.sink, row),
         };
         self.found.records += u64::from(taken.is_some());

@@ -50,12 +50,12 @@ impl Importer for Nvprof {
         let version = std::thread::scope(|scope| {
             let worker = apart.then(|| scope.spawn(|| Calls::read(path, need)));
             let db = &database.connection;
-            let Some(worker) = worker else { return read_tables(db, path, need, sink, What::Everything) };
-            let version = read_tables(db, path, need, sink, What::AllButCalls)?;
+            let Some(worker) = worker else { return read_tables(db, path, need, sink, WhichTables::Everything) };
+            let version = read_tables(db, path, need, sink, WhichTables::AllButCalls)?;
             match worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
                 Ok(calls) => calls.merge(sink),
                 // The second connection could not be opened (no file handles left, say), the first one still can.
-                Err(_) => read_tables(db, path, need, sink, What::Calls).map(drop)?,
+                Err(_) => read_tables(db, path, need, sink, WhichTables::Calls).map(drop)?,
             }
             Ok(version)
         })?;
@@ -70,7 +70,7 @@ const PARALLEL_BYTES: u64 = 1 << 20;
 
 /// Which tables to read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum What {
+enum WhichTables {
     Everything,
     AllButCalls,
     Calls,
@@ -87,7 +87,7 @@ impl Calls {
     fn read(path: &Path, need: &Need) -> Result<Calls> {
         let (mut names, mut shapes) = (Names::default(), Shapes::default());
         let mut sink = Sink::new(&mut names, &mut shapes);
-        read_tables(&sqlite::open(path)?, path, need, &mut sink, What::Calls)?;
+        read_tables(&sqlite::open(path)?, path, need, &mut sink, WhichTables::Calls)?;
         sink.finish();
         let (processes, notes) = (std::mem::take(&mut sink.processes), std::mem::take(&mut sink.notes));
         Ok(Calls { processes, notes, names })
@@ -103,10 +103,10 @@ impl Calls {
 
 /// Reads an open database; returns its schema version in words.
 pub(super) fn read_database(db: &Connection, path: &Path, need: &Need, sink: &mut Sink) -> Result<String> {
-    read_tables(db, path, need, sink, What::Everything)
+    read_tables(db, path, need, sink, WhichTables::Everything)
 }
 
-fn read_tables(db: &Connection, path: &Path, need: &Need, sink: &mut Sink, what: What) -> Result<String> {
+fn read_tables(db: &Connection, path: &Path, need: &Need, sink: &mut Sink, what: WhichTables) -> Result<String> {
     let tables = Tables::read(db, path, sink)?;
     let (strings, tally) = Strings::new(db, &tables, "StringTable", "_id_");
     tally.note(sink, path);
@@ -146,7 +146,7 @@ struct Reader<'r, 's> {
 }
 
 impl<'r, 's> Reader<'r, 's> {
-    fn read(&mut self, what: What) {
+    fn read(&mut self, what: WhichTables) {
         let readers: &[(&TableSpec, ReadTable<'r, 's>)] = &[
             (&tables::DEVICE, target::devices),
             (&tables::CONTEXT, target::contexts),
@@ -172,15 +172,15 @@ impl<'r, 's> Reader<'r, 's> {
         for (table, read) in readers {
             let defines = table.role == trace_format::schema::Role::Defining;
             let meant = match what {
-                What::Everything => true,
-                What::AllButCalls => *table != &tables::API,
-                What::Calls => *table == &tables::API,
+                WhichTables::Everything => true,
+                WhichTables::AllButCalls => *table != &tables::API,
+                WhichTables::Calls => *table == &tables::API,
             };
             if meant && (defines || self.need.wants(table)) {
                 read(self);
             }
         }
-        if what != What::Calls {
+        if what != WhichTables::Calls {
             self.strings.note(self.sink, self.path);
             catalogue::count_unread(self);
             std::mem::take(&mut self.unread).note(

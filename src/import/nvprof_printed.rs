@@ -4,7 +4,7 @@
 mod table;
 mod trace;
 
-use self::table::{Kind, Row, Table};
+use self::table::{Row, Table, TableKind};
 use self::trace::Traces;
 use super::lines::{Lines, note_not_rows, with_lines};
 use super::shares::Shares;
@@ -228,10 +228,10 @@ impl<'r, 's> Reader<'r, 's> {
             _ => Some(Section::Gpu),
         };
         match (self.about, table.kind) {
-            (About::Nothing, _) | (_, Kind::GpuTrace | Kind::ApiTrace | Kind::Sizes) => {}
+            (About::Nothing, _) | (_, TableKind::GpuTrace | TableKind::ApiTrace | TableKind::Sizes) => {}
             (About::Range, _) => found.ranges = true,
-            (_, Kind::Summary) => found.summary = true,
-            (_, Kind::OpenaccTrace) => found.openacc_trace = true,
+            (_, TableKind::Summary) => found.summary = true,
+            (_, TableKind::OpenaccTrace) => found.openacc_trace = true,
         }
     }
 
@@ -240,14 +240,14 @@ impl<'r, 's> Reader<'r, 's> {
         if matches!(self.about, About::Nothing | About::Range) {
             return true;
         }
-        if table.kind == Kind::Sizes {
+        if table.kind == TableKind::Sizes {
             return self.size(table, line);
         }
         // The notes below a trace, which follow an empty line, and the dashes of none of them get here.
         let Some(row) = table.row(line) else { return false };
         match table.kind {
-            Kind::Summary => self.sum(&row),
-            Kind::GpuTrace | Kind::ApiTrace => {
+            TableKind::Summary => self.sum(&row),
+            TableKind::GpuTrace | TableKind::ApiTrace => {
                 let Some(is_api) = self.traces.row(self.sink, self.pid, &row) else { return false };
                 *(if is_api { &mut self.found.api_rows } else { &mut self.found.gpu_rows }) += 1;
                 self.found.text_times |= !table.csv;
@@ -255,8 +255,8 @@ impl<'r, 's> Reader<'r, 's> {
                 self.found.whole_durations |= row.unit("Duration") == b"s";
                 true
             }
-            Kind::OpenaccTrace => true,
-            Kind::Sizes => false,
+            TableKind::OpenaccTrace => true,
+            TableKind::Sizes => false,
         }
     }
 

@@ -47,7 +47,7 @@ impl Importer for RocprofCsv {
 
 /// What the rows are.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum TableKind {
     /// Sums by name.
     Sums,
     /// One kernel each.
@@ -56,7 +56,7 @@ enum Kind {
 
 /// The header.
 struct Table {
-    kind: Kind,
+    kind: TableKind,
     columns: Vec<Vec<u8>>,
 }
 
@@ -68,9 +68,9 @@ impl Table {
         let columns = fields(line, b',');
         let has = |names: &[&[u8]]| names.iter().all(|name| columns.iter().any(|known| known == name));
         let kind = if has(&[b"Name", b"Calls", b"TotalDurationNs"]) {
-            Kind::Sums
+            TableKind::Sums
         } else if has(&[b"KernelName", b"BeginNs", b"EndNs"]) {
-            Kind::Kernels
+            TableKind::Kernels
         } else {
             return None;
         };
@@ -146,8 +146,8 @@ impl Reader<'_, '_> {
     fn row(&mut self, cells: Vec<Vec<u8>>) -> bool {
         let row = Row { table: &self.table, cells };
         match self.table.kind {
-            Kind::Sums => sum(&row, &mut self.found.sums),
-            Kind::Kernels => {
+            TableKind::Sums => sum(&row, &mut self.found.sums),
+            TableKind::Kernels => {
                 let Some((pid, kernel, name)) = kernel(&row) else { return false };
                 let Some(process) = self.process(pid) else { return false };
                 self.found.kernels += 1;

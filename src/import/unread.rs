@@ -16,14 +16,14 @@ const NAME_BYTES: usize = 60;
 /// Counts of rows that are not read, by kind.
 #[derive(Default, Debug)]
 pub struct Unread {
-    kinds: Vec<Kind>,
+    kinds: Vec<UnreadKind>,
     /// Index of the kind that was counted last: rows of one kind stand together.
     last: usize,
     others: u64,
 }
 
 #[derive(Debug)]
-struct Kind {
+struct UnreadKind {
     name: Box<[u8]>,
     rows: u64,
     /// The number was estimated, because counting would have cost more than reading the rest.
@@ -51,13 +51,13 @@ impl Unread {
     /// The index of a kind, new or known; `None` if there are too many.
     #[inline]
     fn find(&mut self, name: &[u8]) -> Option<usize> {
-        let is_it = |kind: &Kind| *kind.name == *name;
+        let is_it = |kind: &UnreadKind| *kind.name == *name;
         if !self.kinds.get(self.last).is_some_and(is_it) {
             self.last = match self.kinds.iter().position(is_it) {
                 Some(known) => known,
                 None if self.kinds.len() >= KINDS => return None,
                 None => {
-                    self.kinds.push(Kind { name: name.into(), rows: 0, estimated: false });
+                    self.kinds.push(UnreadKind { name: name.into(), rows: 0, estimated: false });
                     self.kinds.len() - 1
                 }
             };

@@ -6,6 +6,7 @@
 //! the group with all signals blocked, and says whether it got one too.
 #![allow(unsafe_code, reason = "system calls that std does not offer")]
 
+use crate::os::limits::{Resource, soft_limit};
 use crate::os::process;
 use crate::os::signals::SignalSet;
 use std::io;
@@ -100,9 +101,8 @@ fn close_range(first: RawFd, last: RawFd) {
             return;
         }
         // Before Linux 5.9.
-        let mut limit = std::mem::zeroed::<libc::rlimit>();
-        libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit);
-        let most = RawFd::try_from(limit.rlim_cur.min(65_536)).unwrap_or(65_536);
+        let limit = soft_limit(Resource::Nofile).unwrap_or(u64::MAX);
+        let most = RawFd::try_from(limit.min(65_536)).unwrap_or(65_536);
         for descriptor in first..=last.min(most) {
             libc::close(descriptor);
         }

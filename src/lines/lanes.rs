@@ -18,11 +18,11 @@ pub enum Nesting {
 /// first.
 #[derive(Debug)]
 pub struct Lanes {
-    kind: Kind,
+    kind: Packing,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum Packing {
     Flat(FirstFree<i64>),
     Nested(Nested<()>),
 }
@@ -31,8 +31,8 @@ impl Lanes {
     /// No lanes yet.
     pub fn new(nesting: Nesting) -> Lanes {
         let kind = match nesting {
-            Nesting::Flat => Kind::Flat(FirstFree::default()),
-            Nesting::Nested => Kind::Nested(Nested::default()),
+            Nesting::Flat => Packing::Flat(FirstFree::default()),
+            Nesting::Nested => Packing::Nested(Nested::default()),
         };
         Lanes { kind }
     }
@@ -40,8 +40,8 @@ impl Lanes {
     /// The first lane with room for a slice; it takes up that room.
     pub fn place(&mut self, start_ns: i64, end_ns: i64) -> u32 {
         match &mut self.kind {
-            Kind::Flat(lanes) => lanes.place(start_ns, end_ns),
-            Kind::Nested(lanes) => {
+            Packing::Flat(lanes) => lanes.place(start_ns, end_ns),
+            Packing::Nested(lanes) => {
                 let Ok(lane) = lanes.place::<Infallible>(start_ns, Open { end_ns, what: () }, |_, _| Ok(()));
                 lane as u32
             }

@@ -4,7 +4,7 @@ use trace_format::vocabulary::{api_domain, host_call_domain, memcpy_kind, range_
 
 /// What a row shows; named as nvvp named its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum RowKind {
     /// Heading: a process.
     Process,
     /// Heading: a thread of the program.
@@ -51,32 +51,32 @@ pub enum Kind {
     Counter,
 }
 
-impl Kind {
+impl RowKind {
     /// The word for it in the page, and the set of colours it is drawn in.
     pub fn words(self) -> (&'static str, &'static str) {
         match self {
-            Kind::Process => ("process", "other"),
-            Kind::Thread => ("thread", "other"),
-            Kind::Runtime => ("runtime", "runtime"),
-            Kind::Driver => ("driver", "driver"),
-            Kind::HostCalls => ("host_calls", "functions"),
-            Kind::Nvtx => ("nvtx", "nvtx"),
-            Kind::Markers => ("markers", "nvtx"),
-            Kind::Directives => ("directives", "nvtx"),
-            Kind::Functions => ("functions", "functions"),
-            Kind::Overhead => ("overhead", "overhead"),
-            Kind::Sync => ("sync", "sync"),
-            Kind::Device => ("device", "kernel"),
-            Kind::Migration => ("migration", "migration"),
-            Kind::Context => ("context", "kernel"),
-            Kind::Memcpy => ("memcpy", "memcpy"),
-            Kind::Memset => ("memset", "memset"),
-            Kind::Graph => ("graph", "kernel"),
-            Kind::Compute => ("compute", "kernel"),
-            Kind::Kernel => ("kernel", "kernel"),
-            Kind::Streams => ("streams", "kernel"),
-            Kind::Stream => ("stream", "kernel"),
-            Kind::Counter => ("counter", "other"),
+            RowKind::Process => ("process", "other"),
+            RowKind::Thread => ("thread", "other"),
+            RowKind::Runtime => ("runtime", "runtime"),
+            RowKind::Driver => ("driver", "driver"),
+            RowKind::HostCalls => ("host_calls", "functions"),
+            RowKind::Nvtx => ("nvtx", "nvtx"),
+            RowKind::Markers => ("markers", "nvtx"),
+            RowKind::Directives => ("directives", "nvtx"),
+            RowKind::Functions => ("functions", "functions"),
+            RowKind::Overhead => ("overhead", "overhead"),
+            RowKind::Sync => ("sync", "sync"),
+            RowKind::Device => ("device", "kernel"),
+            RowKind::Migration => ("migration", "migration"),
+            RowKind::Context => ("context", "kernel"),
+            RowKind::Memcpy => ("memcpy", "memcpy"),
+            RowKind::Memset => ("memset", "memset"),
+            RowKind::Graph => ("graph", "kernel"),
+            RowKind::Compute => ("compute", "kernel"),
+            RowKind::Kernel => ("kernel", "kernel"),
+            RowKind::Streams => ("streams", "kernel"),
+            RowKind::Stream => ("stream", "kernel"),
+            RowKind::Counter => ("counter", "other"),
         }
     }
 }
@@ -130,12 +130,12 @@ pub fn work_key(table: Option<u64>, kind: u32) -> (u32, u32) {
 }
 
 /// Kind and label of the row of GPU work with this key.
-pub fn work_row((place, direction): (u32, u32)) -> (Kind, String) {
+pub fn work_row((place, direction): (u32, u32)) -> (RowKind, String) {
     match place {
-        0 => (Kind::Memcpy, copy_label(direction)),
-        1 => (Kind::Memset, FILLS_LABEL.to_owned()),
-        2 => (Kind::Graph, "Graphs".to_owned()),
-        _ => (Kind::Compute, COMPUTE_LABEL.to_owned()),
+        0 => (RowKind::Memcpy, copy_label(direction)),
+        1 => (RowKind::Memset, FILLS_LABEL.to_owned()),
+        2 => (RowKind::Graph, "Graphs".to_owned()),
+        _ => (RowKind::Compute, COMPUTE_LABEL.to_owned()),
     }
 }
 
@@ -146,12 +146,12 @@ pub const COMPUTE_LABEL: &str = "Compute";
 pub const FILLS_LABEL: &str = "MemSet";
 
 /// Kind, label and table of the row of a thread's calls in this domain.
-pub fn call_row(domain: u32) -> (Kind, &'static str, &'static str) {
+pub fn call_row(domain: u32) -> (RowKind, &'static str, &'static str) {
     match domain {
-        api_domain::DRIVER => (Kind::Driver, "Driver API", "api"),
-        host_call_domain::OS_RUNTIME => (Kind::HostCalls, "OS Runtime", "host_call"),
-        host_call_domain::MPI => (Kind::HostCalls, "MPI", "host_call"),
-        _ => (Kind::Runtime, "Runtime API", "api"),
+        api_domain::DRIVER => (RowKind::Driver, "Driver API", "api"),
+        host_call_domain::OS_RUNTIME => (RowKind::HostCalls, "OS Runtime", "host_call"),
+        host_call_domain::MPI => (RowKind::HostCalls, "MPI", "host_call"),
+        _ => (RowKind::Runtime, "Runtime API", "api"),
     }
 }
 
@@ -159,12 +159,12 @@ pub fn call_row(domain: u32) -> (Kind, &'static str, &'static str) {
 pub const DIRECTIVE_ROWS: [&str; 2] = ["OpenACC", "OpenMP"];
 
 /// Rows of ranges, marks and other profilers' operators.
-pub const RANGE_ROWS: [(Kind, &str); 5] = [
-    (Kind::Nvtx, "NVTX ranges"),
-    (Kind::Markers, "Markers"),
-    (Kind::Nvtx, "Annotations"),
-    (Kind::Nvtx, "Operators"),
-    (Kind::Nvtx, "Python functions"),
+pub const RANGE_ROWS: [(RowKind, &str); 5] = [
+    (RowKind::Nvtx, "NVTX ranges"),
+    (RowKind::Markers, "Markers"),
+    (RowKind::Nvtx, "Annotations"),
+    (RowKind::Nvtx, "Operators"),
+    (RowKind::Nvtx, "Python functions"),
 ];
 
 /// Which of [`RANGE_ROWS`] shows a style. Push/pop and start/end ranges share one.

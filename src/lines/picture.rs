@@ -69,7 +69,7 @@ impl Class {
 
 /// Which row of a process; in the order in which they are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum PictureRow {
     /// Ranges of a thread.
     Ranges(u32),
     /// API calls of a thread.
@@ -80,15 +80,15 @@ pub enum Kind {
     Device(u32, OnDevice),
 }
 
-impl Kind {
+impl PictureRow {
     /// Whether the row counts records that no other row counts; those of a GPU's streams are counted in its total.
     pub fn is_part_of_total(self) -> bool {
         matches!(
             self,
-            Kind::Ranges(_)
-                | Kind::Calls(_)
-                | Kind::OtherThreads
-                | Kind::Device(_, OnDevice::All | OnDevice::Migration)
+            PictureRow::Ranges(_)
+                | PictureRow::Calls(_)
+                | PictureRow::OtherThreads
+                | PictureRow::Device(_, OnDevice::All | OnDevice::Migration)
         )
     }
 
@@ -102,18 +102,18 @@ impl Kind {
         several_contexts: &dyn Fn(u32) -> bool,
     ) -> (usize, String) {
         match self {
-            Kind::Ranges(tid) => (1, format!("{}: ranges", thread(tid))),
-            Kind::Calls(tid) => (1, format!("{}: CUDA API", thread(tid))),
-            Kind::OtherThreads => (1, "other threads".to_owned()),
-            Kind::Device(device, OnDevice::All) => match labels.device(process, device) {
+            PictureRow::Ranges(tid) => (1, format!("{}: ranges", thread(tid))),
+            PictureRow::Calls(tid) => (1, format!("{}: CUDA API", thread(tid))),
+            PictureRow::OtherThreads => (1, "other threads".to_owned()),
+            PictureRow::Device(device, OnDevice::All) => match labels.device(process, device) {
                 "" => (1, format!("GPU {device}")),
                 name => (1, format!("GPU {device} ({name})")),
             },
-            Kind::Device(_, OnDevice::Migration) => (2, "Unified memory".to_owned()),
-            Kind::Device(_, OnDevice::Compute) => (2, COMPUTE_LABEL.to_owned()),
-            Kind::Device(_, OnDevice::Copies(kind)) => (2, copies(kind)),
-            Kind::Device(_, OnDevice::Fills) => (2, FILLS_LABEL.to_owned()),
-            Kind::Device(device, OnDevice::Stream(context, stream)) => (
+            PictureRow::Device(_, OnDevice::Migration) => (2, "Unified memory".to_owned()),
+            PictureRow::Device(_, OnDevice::Compute) => (2, COMPUTE_LABEL.to_owned()),
+            PictureRow::Device(_, OnDevice::Copies(kind)) => (2, copies(kind)),
+            PictureRow::Device(_, OnDevice::Fills) => (2, FILLS_LABEL.to_owned()),
+            PictureRow::Device(device, OnDevice::Stream(context, stream)) => (
                 2,
                 if several_contexts(device) {
                     format!("Context {context}, stream {stream}")
@@ -121,7 +121,7 @@ impl Kind {
                     format!("Stream {stream}")
                 },
             ),
-            Kind::Device(_, OnDevice::OtherStreams) => (2, "other streams".to_owned()),
+            PictureRow::Device(_, OnDevice::OtherStreams) => (2, "other streams".to_owned()),
         }
     }
 }

@@ -114,7 +114,7 @@ view! {
 
 struct Source<'p> {
     piece: &'p Piece,
-    kind: Kind,
+    kind: PlacedBy,
     has_durations: bool,
     columns: Columns<'p>,
     /// The line of the row before, which most rows share.
@@ -123,7 +123,7 @@ struct Source<'p> {
 
 /// What places rows of a table, found once for all of them.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum PlacedBy {
     /// Work of a stream.
     Work,
     Graph,
@@ -141,23 +141,23 @@ enum Kind {
 }
 
 /// The tables whose rows are drawn, and what places them.
-const KINDS: &[(&TableSpec, Kind)] = &[
-    (&tables::KERNEL, Kind::Work),
-    (&tables::MEMCPY, Kind::Work),
-    (&tables::MEMSET, Kind::Work),
-    (&tables::API, Kind::Call),
-    (&tables::SYNC, Kind::Sync),
-    (&tables::OVERHEAD, Kind::Overhead),
-    (&tables::GRAPH, Kind::Graph),
-    (&tables::MEMORY, Kind::Memory),
-    (&tables::UVM, Kind::UnifiedMemory),
-    (&tables::EVENT, Kind::Event),
-    (&tables::JIT, Kind::Compiler),
-    (&tables::OPENACC, Kind::Thread),
-    (&tables::OPENMP, Kind::Thread),
-    (&tables::HOST_CALL, Kind::Thread),
-    (&tables::RANGE, Kind::Range),
-    (&tables::SAMPLE, Kind::Sample),
+const KINDS: &[(&TableSpec, PlacedBy)] = &[
+    (&tables::KERNEL, PlacedBy::Work),
+    (&tables::MEMCPY, PlacedBy::Work),
+    (&tables::MEMSET, PlacedBy::Work),
+    (&tables::API, PlacedBy::Call),
+    (&tables::SYNC, PlacedBy::Sync),
+    (&tables::OVERHEAD, PlacedBy::Overhead),
+    (&tables::GRAPH, PlacedBy::Graph),
+    (&tables::MEMORY, PlacedBy::Memory),
+    (&tables::UVM, PlacedBy::UnifiedMemory),
+    (&tables::EVENT, PlacedBy::Event),
+    (&tables::JIT, PlacedBy::Compiler),
+    (&tables::OPENACC, PlacedBy::Thread),
+    (&tables::OPENMP, PlacedBy::Thread),
+    (&tables::HOST_CALL, PlacedBy::Thread),
+    (&tables::RANGE, PlacedBy::Range),
+    (&tables::SAMPLE, PlacedBy::Sample),
 ];
 
 /// The tables of [`KINDS`].
@@ -171,9 +171,9 @@ pub(super) static PLACED: [&TableSpec; KINDS.len()] = {
     placed
 };
 
-impl Kind {
-    fn of(table: &TableSpec) -> Kind {
-        KINDS.iter().find(|(known, _)| *known == table).map_or(Kind::Thread, |&(_, kind)| kind)
+impl PlacedBy {
+    fn of(table: &TableSpec) -> PlacedBy {
+        KINDS.iter().find(|(known, _)| *known == table).map_or(PlacedBy::Thread, |&(_, kind)| kind)
     }
 }
 
@@ -285,8 +285,8 @@ impl<'a> Placing<'a> {
         let Some(links) = &mut self.links else { return false };
         let correlation = source.columns.correlation.get(i).unwrap_or(0);
         match source.kind {
-            Kind::Call => links.begins(source.piece.process, correlation),
-            Kind::Work | Kind::Graph => links.ends(source.piece.process, correlation),
+            PlacedBy::Call => links.begins(source.piece.process, correlation),
+            PlacedBy::Work | PlacedBy::Graph => links.ends(source.piece.process, correlation),
             _ => false,
         }
     }
@@ -296,7 +296,7 @@ impl<'p> Source<'p> {
     fn of(piece: &'p Piece) -> Self {
         Source {
             piece,
-            kind: Kind::of(piece.table()),
+            kind: PlacedBy::of(piece.table()),
             has_durations: piece.table().column_index(any::DURATION_NS.name()).is_some(),
             columns: Columns::of(&piece.rows),
             last: None,
@@ -309,7 +309,7 @@ impl<'p> Source<'p> {
         let columns = &self.columns;
         let timed = |form, start_ns, end_ns| Timed { piece, row, form, start_ns, end_ns };
         let Some(start_ns) = columns.start_ns.get(i) else { return timed(Form::Timeless, 0, 0) };
-        if self.kind == Kind::Range {
+        if self.kind == PlacedBy::Range {
             return match (columns.style.get(i), columns.end_ns.get(i)) {
                 (Some(range_style::MARK), _) => timed(Form::Moment, start_ns, start_ns),
                 (_, None) => timed(Form::Open, start_ns, i64::MAX),
@@ -323,7 +323,7 @@ impl<'p> Source<'p> {
         match columns.duration_ns.get(i) {
             Some(duration) if duration >= 0 => timed(Form::Slice, start_ns, start_ns.saturating_add(duration)),
             // A unified memory event without a duration is a moment, not a mistake.
-            None if self.kind == Kind::UnifiedMemory => timed(Form::Moment, start_ns, start_ns),
+            None if self.kind == PlacedBy::UnifiedMemory => timed(Form::Moment, start_ns, start_ns),
             _ => timed(Form::Timeless, start_ns, start_ns),
         }
     }
@@ -338,29 +338,29 @@ fn line_of(definitions: &Definitions, source: &Source, i: usize) -> Line {
     let stream = || columns.stream.get(i).unwrap_or(0);
     let thread = |tid| Line::Thread { process, tid };
     match source.kind {
-        Kind::Work => Line::Stream { process, device: device(), context: context(), stream: stream() },
-        Kind::Graph => Line::Graphs { process, device: device(), context: context(), stream: stream() },
-        Kind::Event => {
+        PlacedBy::Work => Line::Stream { process, device: device(), context: context(), stream: stream() },
+        PlacedBy::Graph => Line::Graphs { process, device: device(), context: context(), stream: stream() },
+        PlacedBy::Event => {
             let device = definitions.device_of(process, columns.context.get(i));
             Line::Stream { process, device, context: context(), stream: stream() }
         }
-        Kind::Sync => {
+        PlacedBy::Sync => {
             let device = definitions.device_of(process, columns.context.get(i));
             Line::Sync { process, device, context: context(), stream: columns.stream.get(i) }
         }
-        Kind::UnifiedMemory => {
+        PlacedBy::UnifiedMemory => {
             let device = migrating_device(columns.dst_device.get(i), columns.src_device.get(i));
             Line::UnifiedMemory { process, device }
         }
-        Kind::Memory => Line::Memory { process, device: device() },
-        Kind::Sample => match columns.device.get(i) {
+        PlacedBy::Memory => Line::Memory { process, device: device() },
+        PlacedBy::Sample => match columns.device.get(i) {
             Some(device) => Line::Memory { process, device },
             None => Line::Overhead { process },
         },
-        Kind::Overhead => columns.tid.get(i).map_or(Line::Overhead { process }, thread),
-        Kind::Range if columns.style.get(i) == Some(range_style::START_END) => Line::Ranges { process },
-        Kind::Compiler => Line::Compiler { process },
-        Kind::Call | Kind::Range | Kind::Thread => thread(columns.tid.get(i).unwrap_or(0)),
+        PlacedBy::Overhead => columns.tid.get(i).map_or(Line::Overhead { process }, thread),
+        PlacedBy::Range if columns.style.get(i) == Some(range_style::START_END) => Line::Ranges { process },
+        PlacedBy::Compiler => Line::Compiler { process },
+        PlacedBy::Call | PlacedBy::Range | PlacedBy::Thread => thread(columns.tid.get(i).unwrap_or(0)),
     }
 }
 

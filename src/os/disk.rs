@@ -1,9 +1,9 @@
 //! File systems and files, as far as the standard library does not show them.
 
-use std::ffi::{CString, OsString};
+use rustix::fs::{StatVfsMountFlags, getxattr_query, statvfs};
+use std::fs::DirBuilder;
 use std::io;
-use std::mem::MaybeUninit;
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 /// Room on a file system.
@@ -32,47 +32,40 @@ impl Room {
 /// # Errors
 /// Fails if there is no such path, or if it cannot be looked at.
 pub fn room(path: &Path) -> io::Result<Room> {
-    let path = c_string(path)?;
-    let mut about = MaybeUninit::<libc::statvfs>::zeroed();
-    // SAFETY: a terminated string and a structure of ours, of which all zeros is a valid value.
-    let about = unsafe {
-        if libc::statvfs(path.as_ptr(), about.as_mut_ptr()) != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        about.assume_init()
-    };
-    let unit = about.f_frsize as u64;
+    let about = statvfs(path)?;
+    let flags = about.f_flag;
     Ok(Room {
-        free_bytes: (about.f_bavail as u64).saturating_mul(unit),
-        total_bytes: (about.f_blocks as u64).saturating_mul(unit),
-        noexec: about.f_flag & libc::ST_NOEXEC != 0,
-        read_only: about.f_flag & libc::ST_RDONLY != 0,
+        free_bytes: about.f_bavail.saturating_mul(about.f_frsize),
+        total_bytes: about.f_blocks.saturating_mul(about.f_frsize),
+        noexec: flags.contains(StatVfsMountFlags::NOEXEC),
+        read_only: flags.contains(StatVfsMountFlags::RDONLY),
     })
 }
+
+/// So many names are tried for a new folder; each is free with near certainty.
+const ATTEMPTS: u32 = 100;
 
 /// Makes a new folder in `parent`, which nobody else may look into: its name is `begin` and six characters.
 ///
 /// # Errors
 /// Fails if there is no such parent, or if nothing can be made in it.
 pub fn private_folder(parent: &Path, begin: &str) -> io::Result<PathBuf> {
-    let mut path = c_string(&parent.join(format!("{begin}XXXXXX")))?.into_bytes_with_nul();
-    // SAFETY: a C string of our own, which the function overwrites in place.
-    if unsafe { libc::mkdtemp(path.as_mut_ptr().cast()) }.is_null() {
-        return Err(io::Error::last_os_error());
+    for _ in 0..ATTEMPTS {
+        let mut random = [0; 3];
+        getrandom::fill(&mut random).map_err(io::Error::other)?;
+        let [a, b, c] = random;
+        let path = parent.join(format!("{begin}{a:02x}{b:02x}{c:02x}"));
+        match DirBuilder::new().mode(0o700).create(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => return made.map(|()| path),
+        }
     }
-    path.pop();
-    Ok(PathBuf::from(OsString::from_vec(path)))
+    Err(io::ErrorKind::AlreadyExists.into())
 }
 
 /// Whether a program file has capabilities of its own, which make the loader careful.
 pub fn has_capabilities(path: &Path) -> bool {
-    let Ok(path) = c_string(path) else { return false };
-    // SAFETY: both are C strings; with no room given only the size is returned.
-    unsafe { libc::getxattr(path.as_ptr(), c"security.capability".as_ptr(), std::ptr::null_mut(), 0) > 0 }
-}
-
-fn c_string(path: &Path) -> io::Result<CString> {
-    Ok(CString::new(path.as_os_str().as_bytes())?)
+    getxattr_query(path, c"security.capability").is_ok_and(|bytes| bytes > 0)
 }
 
 #[cfg(test)]

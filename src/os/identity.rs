@@ -1,5 +1,6 @@
 //! Who we are, and who is at the other end of a socket.
 
+use rustix::process::{geteuid, getgid, getuid};
 use std::ffi::OsString;
 use std::mem::MaybeUninit;
 use std::os::fd::AsRawFd as _;
@@ -8,20 +9,17 @@ use std::os::unix::net::UnixStream;
 
 /// This process's user, as the system judges it when files are opened.
 pub fn effective_user() -> u32 {
-    // SAFETY: it takes nothing and cannot fail.
-    unsafe { libc::geteuid() }
+    geteuid().as_raw()
 }
 
 /// The user who started this process.
 pub fn real_user() -> u32 {
-    // SAFETY: it takes nothing and cannot fail.
-    unsafe { libc::getuid() }
+    getuid().as_raw()
 }
 
 /// The group of the user who started this process.
 pub fn real_group() -> u32 {
-    // SAFETY: it takes nothing and cannot fail.
-    unsafe { libc::getgid() }
+    getgid().as_raw()
 }
 
 /// The name of this machine, as everything on it has it; `None` where the system does not tell.
@@ -39,6 +37,7 @@ pub fn boot_id() -> Option<String> {
 
 /// The process id of who made the socket at the other end, as we see them; `None` where we do not.
 pub fn peer_pid(stream: &UnixStream) -> Option<u32> {
+    // Not by rustix, which takes the id for one that is never 0, and it is 0 for processes that we cannot see.
     let mut peer = MaybeUninit::<libc::ucred>::zeroed();
     let mut bytes = size_of::<libc::ucred>() as libc::socklen_t;
     let (level, what) = (libc::SOL_SOCKET, libc::SO_PEERCRED);

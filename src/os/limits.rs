@@ -1,18 +1,16 @@
 //! What the system allows this process, and how it is configured.
 
+pub use rustix::process::Resource;
+use rustix::process::{Rlimit, getrlimit, setrlimit};
+
 /// Lets no core file be written if this process crashes. Failure leaves a core file and nothing worse.
 pub fn no_core_files() {
-    let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: a valid pointer to a structure that is only read.
-    unsafe { libc::setrlimit(libc::RLIMIT_CORE, &raw const none) };
+    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
 }
 
-/// Soft limit of a resource, e.g. `libc::RLIMIT_NOFILE`, in the resource's own unit; `None` is no limit.
-pub fn soft_limit(resource: libc::__rlimit_resource_t) -> Option<u64> {
-    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: `limit` is valid for writing.
-    let result = unsafe { libc::getrlimit(resource, &raw mut limit) };
-    (result == 0 && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
+/// Soft limit of a resource, in the resource's own unit; `None` is no limit.
+pub fn soft_limit(resource: Resource) -> Option<u64> {
+    getrlimit(resource).current
 }
 
 /// Bytes of a page of memory.

@@ -1,9 +1,9 @@
 //! Polars' columns as the engine's, and answers as Polars' frames.
 
-use super::engine::column::{Column, Kind, Values};
+use super::engine::column::{Column, SqlType, Values};
+use super::engine::dictionary::Interner;
 use super::engine::problem::{Problem, Result};
 use super::engine::relation::Relation;
-use super::engine::words::Interner;
 use hashbrown::HashMap;
 use polars::prelude::{self as pl, ChunkedArray, DataFrame, DataType, IntoColumn as _, PolarsNumericType};
 use polars_arrow::array::Array as _;
@@ -19,11 +19,11 @@ pub fn from_polars(column: &pl::Column) -> Result<Column> {
     let made = match series.dtype() {
         DataType::Int64 => {
             let (values, valid) = numbers(series.i64().map_err(failed)?, |value| value);
-            Column::new(Kind::Int, Values::ints(values)).with_valid(valid)
+            Column::new(SqlType::Int, Values::ints(values)).with_valid(valid)
         }
         DataType::UInt32 => {
             let (values, valid) = numbers(series.u32().map_err(failed)?, i64::from);
-            Column::new(Kind::Id, Values::ints(values)).with_valid(valid)
+            Column::new(SqlType::Id, Values::ints(values)).with_valid(valid)
         }
         DataType::UInt64 => {
             let (values, valid) = numbers(series.u64().map_err(failed)?, |value| value);
@@ -93,7 +93,7 @@ fn text(column: &pl::StringChunked) -> Column {
             codes.push(last.1);
         }
     }
-    Column::new(Kind::Text, Values::codes(codes, Arc::new(interner.words()))).with_valid(valid)
+    Column::new(SqlType::Text, Values::codes(codes, Arc::new(interner.dictionary()))).with_valid(valid)
 }
 
 /// An answer as a frame.
@@ -117,19 +117,19 @@ fn to_polars(name: &str, column: &Column, rows: usize) -> pl::Column {
     }
     // Ids keep the width that they are stored with; nothing that is computed has their kind.
     let made = match (&column.values, column.kind) {
-        (_, Kind::Null) => pl::Int64Chunked::from_iter((0..rows).map(|_| None::<i64>)).into_column(),
+        (_, SqlType::Null) => pl::Int64Chunked::from_iter((0..rows).map(|_| None::<i64>)).into_column(),
         (Values::Bool(values), _) => pl::BooleanChunked::from_iter(some!(|row: usize| values[row])).into_column(),
         (Values::Float(values), _) => pl::Float64Chunked::from_iter(some!(|row: usize| values[row])).into_column(),
         (Values::Wide(values), _) => pl::UInt64Chunked::from_iter(some!(|row: usize| values[row])).into_column(),
-        (Values::Int(values), Kind::Id) => {
+        (Values::Int(values), SqlType::Id) => {
             pl::UInt32Chunked::from_iter(some!(|row: usize| values[row] as u32)).into_column()
         }
-        (Values::Int(values), Kind::Id64) => {
+        (Values::Int(values), SqlType::Id64) => {
             pl::UInt64Chunked::from_iter(some!(|row: usize| values[row] as u64)).into_column()
         }
         (Values::Int(values), _) => pl::Int64Chunked::from_iter(some!(|row: usize| values[row])).into_column(),
-        (Values::Text(codes, words), _) => {
-            pl::StringChunked::from_iter(some!(|row: usize| words.text(codes[row]))).into_column()
+        (Values::Text(codes, dictionary), _) => {
+            pl::StringChunked::from_iter(some!(|row: usize| dictionary.text(codes[row]))).into_column()
         }
     };
     made.with_name(pl::PlSmallStr::from(name))

@@ -10,6 +10,7 @@
 
 pub mod aggregates;
 pub mod column;
+pub mod dictionary;
 mod evaluate;
 mod from;
 pub mod functions;
@@ -27,9 +28,8 @@ mod subqueries;
 mod tests;
 pub mod walk;
 pub mod windows;
-pub mod words;
 
-use column::{Column, Kind, Value};
+use column::{Column, SqlType, Value};
 use evaluate::Scope;
 use problem::{Problem, Result};
 use relation::{Relation, Table};
@@ -144,7 +144,7 @@ impl<'q> Outer<'q> {
             Some(row) => {
                 let kind = column.kind;
                 let value = Column::constant(column.value(row));
-                if kind == Kind::Null || value.kind == Kind::Null {
+                if kind == SqlType::Null || value.kind == SqlType::Null {
                     Column::null().widened(kind)
                 } else {
                     Ok(Column { kind, ..value })

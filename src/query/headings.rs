@@ -1,7 +1,7 @@
 //! Headings for what a query computes. Polars calls `COUNT(*)` `len` and both `MIN(x)` and `MAX(x)` `x`, and then refuses
 //! the two together; here each is called what was written.
 
-use super::lexer::{Kind, Token, tokens};
+use super::lexer::{Token, TokenKind, tokens};
 use std::collections::HashSet;
 
 /// The statement with a name for every computed column that has none, and with these names in the ORDER BY of the same
@@ -65,7 +65,8 @@ fn quoted(name: &str) -> String {
 fn same(a: &[Token], b: &[Token]) -> bool {
     a.len() == b.len()
         && a.iter().zip(b).all(|(a, b)| {
-            a.kind == b.kind && (a.text == b.text || (a.kind == Kind::Word && a.text.eq_ignore_ascii_case(b.text)))
+            a.kind == b.kind
+                && (a.text == b.text || (a.kind == TokenKind::Word && a.text.eq_ignore_ascii_case(b.text)))
         })
 }
 
@@ -119,9 +120,9 @@ fn items<'t, 's>(list: &'t [Token<'s>]) -> Vec<&'t [Token<'s>]> {
     let mut end = list.len();
     for (i, token) in list.iter().enumerate().skip(from) {
         match token.text {
-            "(" | "[" if token.kind == Kind::Symbol => depth += 1,
-            ")" | "]" if token.kind == Kind::Symbol => depth -= 1,
-            "," if token.kind == Kind::Symbol && depth == 0 => {
+            "(" | "[" if token.kind == TokenKind::Symbol => depth += 1,
+            ")" | "]" if token.kind == TokenKind::Symbol => depth -= 1,
+            "," if token.kind == TokenKind::Symbol && depth == 0 => {
                 out.push(&list[from..i]);
                 from = i + 1;
             }
@@ -150,9 +151,10 @@ fn name_of(statement: &str, item: &[Token]) -> Option<String> {
     }
     let before = item.len().checked_sub(2).and_then(|i| item.get(i));
     let computes =
-        before.is_some_and(|t| t.kind == Kind::Symbol && t.text != "." && t.text != ")" && t.text != "]");
-    let is_name =
-        matches!(last.kind, Kind::Word | Kind::Quoted) && !last.is("END") && !(computes && item.len() > 1);
+        before.is_some_and(|t| t.kind == TokenKind::Symbol && t.text != "." && t.text != ")" && t.text != "]");
+    let is_name = matches!(last.kind, TokenKind::Word | TokenKind::Quoted)
+        && !last.is("END")
+        && !(computes && item.len() > 1);
     if is_name && !["NULL", "TRUE", "FALSE"].iter().any(|word| last.is(word)) {
         return None;
     }

@@ -2,7 +2,7 @@
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TokenKind {
     /// A keyword, a name, a function.
     Word,
     /// A name in double quotes or backticks.
@@ -19,7 +19,7 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token<'a> {
     /// What it is.
-    pub kind: Kind,
+    pub kind: TokenKind,
     /// The text as it was typed, with its quotes.
     pub text: &'a str,
     /// Byte at which it begins.
@@ -29,19 +29,19 @@ pub struct Token<'a> {
 impl Token<'_> {
     /// Whether it is this keyword, in any case.
     pub fn is(&self, word: &str) -> bool {
-        self.kind == Kind::Word && self.text.eq_ignore_ascii_case(word)
+        self.kind == TokenKind::Word && self.text.eq_ignore_ascii_case(word)
     }
 
     /// Whether it is this character.
     pub fn is_symbol(&self, symbol: &str) -> bool {
-        self.kind == Kind::Symbol && self.text == symbol
+        self.kind == TokenKind::Symbol && self.text == symbol
     }
 
     /// The name it stands for: a word as it is, a quoted name without its quotes.
     pub fn name(&self) -> Option<String> {
         match self.kind {
-            Kind::Word => Some(self.text.to_owned()),
-            Kind::Quoted => {
+            TokenKind::Word => Some(self.text.to_owned()),
+            TokenKind::Quoted => {
                 let quote = &self.text[..1];
                 let inner = self.text.strip_prefix(quote)?;
                 let inner = inner.strip_suffix(quote).unwrap_or(inner);
@@ -66,7 +66,7 @@ pub fn tokens(sql: &str) -> Vec<Token<'_>> {
 }
 
 /// Kind and length of what `rest` begins with; no kind for space and comments.
-fn next(rest: &str) -> Option<(Option<Kind>, usize)> {
+fn next(rest: &str) -> Option<(Option<TokenKind>, usize)> {
     let first = rest.chars().next()?;
     let up_to = |end: &str| rest.find(end).map_or(rest.len(), |i| i + end.len());
     let run = |more: fn(char) -> bool| rest.find(|c| !more(c)).unwrap_or(rest.len());
@@ -74,13 +74,13 @@ fn next(rest: &str) -> Option<(Option<Kind>, usize)> {
         _ if first.is_whitespace() => (None, run(char::is_whitespace)),
         '-' if rest.starts_with("--") => (None, up_to("\n")),
         '/' if rest.starts_with("/*") => (None, comment(rest)),
-        '\'' => (Some(Kind::Text), quoted(rest, '\'')),
-        '"' | '`' => (Some(Kind::Quoted), quoted(rest, first)),
-        _ if first.is_ascii_digit() => (Some(Kind::Number), run(|c| c.is_ascii_alphanumeric() || c == '.')),
+        '\'' => (Some(TokenKind::Text), quoted(rest, '\'')),
+        '"' | '`' => (Some(TokenKind::Quoted), quoted(rest, first)),
+        _ if first.is_ascii_digit() => (Some(TokenKind::Number), run(|c| c.is_ascii_alphanumeric() || c == '.')),
         _ if first.is_alphanumeric() || first == '_' => {
-            (Some(Kind::Word), run(|c| c.is_alphanumeric() || c == '_' || c == '$'))
+            (Some(TokenKind::Word), run(|c| c.is_alphanumeric() || c == '_' || c == '$'))
         }
-        _ => (Some(Kind::Symbol), first.len_utf8()),
+        _ => (Some(TokenKind::Symbol), first.len_utf8()),
     })
 }
 

@@ -1,7 +1,7 @@
 //! What a query may not do: write, delete, define, or read files.
 
 use super::explain;
-use super::lexer::{Kind, Token, tokens};
+use super::lexer::{Token, TokenKind, tokens};
 use crate::error::{Error, Result};
 
 /// Words that a statement which only reads begins with.
@@ -70,10 +70,10 @@ pub fn check(statement: &str) -> Result<()> {
                 .remedy("write the answer to a file with --output"));
         }
         let after_from = i > 0 && follows_from(&tokens, i);
-        if after_from && token.kind == Kind::Text {
+        if after_from && token.kind == TokenKind::Text {
             return Err(files_are_off(token.text));
         }
-        let is_name = matches!(token.kind, Kind::Word | Kind::Quoted);
+        let is_name = matches!(token.kind, TokenKind::Word | TokenKind::Quoted);
         let reads_files = token.name().is_some_and(|name| is_file_function(&name));
         if is_name && calls && (reads_files || (after_from && !token.is("UNNEST") && !is_clause(token))) {
             return Err(files_are_off(token.text));
@@ -95,8 +95,8 @@ fn follows_from(tokens: &[Token], i: usize) -> bool {
     let mut depth = 0;
     for token in tokens[..i - 1].iter().rev() {
         match token.text {
-            ")" if token.kind == Kind::Symbol => depth += 1,
-            "(" if token.kind == Kind::Symbol => {
+            ")" if token.kind == TokenKind::Symbol => depth += 1,
+            "(" if token.kind == TokenKind::Symbol => {
                 depth -= 1;
                 if depth < 0 {
                     return false;

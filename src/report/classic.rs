@@ -26,7 +26,7 @@ use trace_format::tables;
 
 /// What to print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum ReportKind {
     /// The summary table.
     Summary {
         /// Kernels, copies and fills.
@@ -51,12 +51,12 @@ pub enum What {
     OpenaccTrace,
 }
 
-impl What {
+impl ReportKind {
     /// What has to be read for it.
     pub fn need(self) -> Need {
         let gpu = [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH];
         match self {
-            What::Summary { gpu: g, api, openacc, openmp } => {
+            ReportKind::Summary { gpu: g, api, openacc, openmp } => {
                 let mut tables = Vec::new();
                 tables.extend(g.then_some(gpu).into_iter().flatten());
                 tables.extend(api.then_some(&tables::API));
@@ -66,8 +66,8 @@ impl What {
                 tables.push(&tables::RANGE);
                 Need::totals(&tables)
             }
-            What::PerGpu => Need::totals(&[&gpu[..], &[&tables::OPENACC, &tables::UVM]].concat()),
-            What::Trace { api, .. } => {
+            ReportKind::PerGpu => Need::totals(&[&gpu[..], &[&tables::OPENACC, &tables::UVM]].concat()),
+            ReportKind::Trace { api, .. } => {
                 let mut tables = gpu.to_vec();
                 tables.push(&tables::UVM);
                 if api {
@@ -75,21 +75,21 @@ impl What {
                 }
                 Need::full(&tables)
             }
-            What::OpenaccTrace => Need::full(&[&tables::OPENACC, &tables::UVM]),
+            ReportKind::OpenaccTrace => Need::full(&[&tables::OPENACC, &tables::UVM]),
         }
     }
 
     /// Whether tables of NVTX ranges stand below: they need to know which call launched which kernel, which a summary
     /// alone does not.
     pub fn has_ranges(self) -> bool {
-        matches!(self, What::Summary { .. })
+        matches!(self, ReportKind::Summary { .. })
     }
 }
 
 /// Everything the command line says about the report.
 pub struct Request {
     /// What to print.
-    pub what: What,
+    pub what: ReportKind,
     /// The layout.
     pub options: Options,
     /// What makes separate rows.
@@ -150,12 +150,12 @@ fn one_result(
     hidden: &mut Vec<Note>,
 ) -> Result<bool> {
     match request.what {
-        What::Summary { gpu, api, openacc, openmp } => {
+        ReportKind::Summary { gpu, api, openacc, openmp } => {
             summary(out, labels, filter, request, prefix, [gpu, api, openacc, openmp], hidden)
         }
-        What::PerGpu => per_device(out, labels, filter, request, prefix, hidden),
-        What::Trace { gpu, api } => listing_of(out, labels, filter, request, prefix, [gpu, api], hidden),
-        What::OpenaccTrace => {
+        ReportKind::PerGpu => per_device(out, labels, filter, request, prefix, hidden),
+        ReportKind::Trace { gpu, api } => listing_of(out, labels, filter, request, prefix, [gpu, api], hidden),
+        ReportKind::OpenaccTrace => {
             let regions = listing::openacc_regions(labels.frames(), filter)?;
             let unified = listing::uvm_in_order(labels.frames(), filter)?;
             Message::Result.write(out, prefix).map_err(failed)?;
@@ -336,7 +336,7 @@ fn listing_of(
     }
     let launches = if api { trace::Launches::new(&activities, labels) } else { trace::Launches::default() };
     if !gpu {
-        activities.retain(|row| matches!(row.what, activity::What::Uvm { .. }));
+        activities.retain(|row| matches!(row.what, activity::ActivityKind::Uvm { .. }));
     }
     let limit = request.order.top.unwrap_or(usize::MAX);
     activities.truncate(limit);

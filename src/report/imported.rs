@@ -1,7 +1,7 @@
 //! What is no record, and what is nothing but ranges of a CPU: sums that another tool made, and CPU profiles, each
 //! marked as what it is.
 
-use super::classic::{Request, What};
+use super::classic::{ReportKind, Request};
 use super::nvprof::messages::{Message, Prefix};
 use super::nvprof::summary::{self, Section as Block};
 use super::pstats;
@@ -21,7 +21,7 @@ use trace_format::tables;
 
 /// Whether `request` asks for something of this kind at all. Sums have no records that a filter could judge.
 fn takes(request: &Request, filter: &Filter, content: &Content) -> bool {
-    let What::Summary { gpu, api, openacc, .. } = request.what else { return false };
+    let ReportKind::Summary { gpu, api, openacc, .. } = request.what else { return false };
     filter.is_everything()
         && match content {
             Content::Durations(Section::Gpu, _) => gpu,
@@ -46,7 +46,7 @@ pub fn is_all(labels: &Labels, filter: &Filter, request: &Request) -> Result<boo
         &tables::OPENMP,
         &tables::UVM,
     ];
-    if !matches!(request.what, What::Summary { .. }) || records.iter().any(|table| frames.rows(table) > 0) {
+    if !matches!(request.what, ReportKind::Summary { .. }) || records.iter().any(|table| frames.rows(table) > 0) {
         return Ok(false);
     }
     let sums = frames.summaries.iter().any(|s| takes(request, filter, &s.summary.content));
@@ -55,7 +55,7 @@ pub fn is_all(labels: &Labels, filter: &Filter, request: &Request) -> Result<boo
 
 /// Ranges of a CPU, if they are all that there is and everything was asked for.
 fn cpu_ranges(frames: &Frames, filter: &Filter, request: &Request) -> Result<Vec<NamedRanges>> {
-    let all = matches!(request.what, What::Summary { gpu: true, api: true, .. });
+    let all = matches!(request.what, ReportKind::Summary { gpu: true, api: true, .. });
     let work = [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH, &tables::API];
     if !all || frames.rows(&tables::RANGE) == 0 || work.iter().any(|table| frames.rows(table) > 0) {
         return Ok(Vec::new());

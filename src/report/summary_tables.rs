@@ -1,6 +1,6 @@
 //! The summary as typed tables, with percentiles on request: what `--format` and `--percentiles` write.
 
-use super::classic::{Request, What};
+use super::classic::{ReportKind, Request};
 use crate::analysis::estimate::Estimate;
 use crate::analysis::grouping;
 use crate::analysis::labels::Labels;
@@ -36,12 +36,12 @@ pub(super) fn within(estimate: Option<&Estimate>) -> [Cell; 2] {
 pub fn tables(labels: &Labels, filter: &Filter, request: &Request, percentiles: bool) -> Result<Vec<Table>> {
     let wanted = Wanted { quantiles: percentiles };
     let (gpu, api) = match request.what {
-        What::Summary { gpu, api, .. } => (gpu, api),
+        ReportKind::Summary { gpu, api, .. } => (gpu, api),
         _ => (true, false),
     };
     let mut grouping = request.grouping;
     grouping.split.process |= request.per_process;
-    grouping.split.device |= request.what == What::PerGpu;
+    grouping.split.device |= request.what == ReportKind::PerGpu;
     let mut out = Vec::new();
     if gpu {
         let summary = grouping::gpu_summary(labels, grouping, wanted, filter)?;

@@ -16,12 +16,12 @@ mod kernels;
 mod lines;
 mod memory;
 mod named;
+mod nsys_names;
 mod ranges;
 mod ranges_on_gpu;
 mod regions;
 mod system;
 mod unified_memory;
-mod words;
 
 pub use named::Named;
 

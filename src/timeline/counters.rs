@@ -2,7 +2,7 @@
 
 use super::field;
 use super::levels::{BIN_FACTOR, BINS_PER_TILE, Scale};
-use super::model::{Kept, Model};
+use super::model::{Model, StoreKind};
 use super::rows::{Packed, Quantity, Row};
 use super::varint::Writer;
 use crate::analysis::allocated::{self, Allocated, Device};
@@ -174,7 +174,7 @@ pub(super) fn fill(
 
 /// Calls `each` with every record of GPU work of a device: its number, begin and end.
 fn each_of(model: &Model, (process, device): Device, mut each: impl FnMut(usize, u64, u64)) {
-    let gpu = model.store(Kept::Gpu);
+    let gpu = model.store(StoreKind::Gpu);
     let devices = gpu.field(field::DEVICE);
     for i in 0..gpu.len() {
         if devices.id(i, 0) == device && gpu.process.id(i, 0) == process {
@@ -205,7 +205,7 @@ fn busy(model: &Model, device: Device) -> Steps {
 }
 
 fn queue(model: &Model, device: Device) -> Steps {
-    let (gpu, api) = (model.store(Kept::Gpu), model.store(Kept::Api));
+    let (gpu, api) = (model.store(StoreKind::Gpu), model.store(StoreKind::Api));
     let (table, launch) = (gpu.field(field::TABLE), gpu.field(field::LAUNCH));
     let mut changes = Vec::new();
     each_of(model, device, |i, start, end| {
@@ -219,7 +219,7 @@ fn queue(model: &Model, device: Device) -> Steps {
 }
 
 fn copies(model: &Model, device: Device) -> Steps {
-    let gpu = model.store(Kept::Gpu);
+    let gpu = model.store(StoreKind::Gpu);
     let (table, bytes) = (gpu.field(field::TABLE), gpu.field(field::BYTES));
     let mut changes = Vec::new();
     each_of(model, device, |i, start, end| {
@@ -333,7 +333,7 @@ mod tests {
     fn a_short_peak_is_not_lost_in_the_mean_of_its_bin() {
         let scale = Scale { duration_ns: 1_000_000, base_bin_ns: 1000, levels: 6 };
         let steps = Steps { changes: vec![(0, 1), (500_100, 1 << 35), (500_110, -(1 << 35))], one: 1 };
-        let mut row = Row::heading(super::super::rows::Kind::Counter, None, "memory".to_owned());
+        let mut row = Row::heading(super::super::rows::RowKind::Counter, None, "memory".to_owned());
         steps.fill(&mut row, scale);
         assert_eq!(row.max_thousandths, ((1 << 35) + 1) * 1000);
     }

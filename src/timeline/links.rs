@@ -3,8 +3,8 @@
 use super::Timeline;
 use super::column::Column;
 use super::field;
-use super::model::{Kept, Model, Shown};
-use super::rows::Kind;
+use super::model::{Model, Shown, StoreKind};
+use super::rows::RowKind;
 use super::tree::Tree;
 use crate::lines::page::KERNELS;
 use crate::trace::frames::Frames;
@@ -19,7 +19,7 @@ impl Model {
     /// Joins GPU work and calls by process and correlation: fields `launch` of GPU work (a call), `gpu` (the first
     /// record) and `gpu_count` of calls.
     pub(super) fn link(&mut self) {
-        let (gpu, api) = (self.store(Kept::Gpu), self.store(Kept::Api));
+        let (gpu, api) = (self.store(StoreKind::Gpu), self.store(StoreKind::Api));
         let correlation = api.field(field::CORRELATION);
         // Of several calls with one id the first is the one the program made; the others were made by it.
         let known = |i: &u32| correlation.get(*i as usize).is_some_and(|c| c != 0);
@@ -49,8 +49,8 @@ impl Model {
                 count.set(call, Some(count.get(call).unwrap_or(0) + 1));
             }
         }
-        self.store_mut(Kept::Gpu).add_field(field::LAUNCH, Shown::Never, launch);
-        let api = self.store_mut(Kept::Api);
+        self.store_mut(StoreKind::Gpu).add_field(field::LAUNCH, Shown::Never, launch);
+        let api = self.store_mut(StoreKind::Api);
         api.add_field(field::GPU, Shown::Never, first);
         api.add_field(field::GPU_COUNT, Shown::Always, count);
     }
@@ -72,7 +72,7 @@ type LongFirst = (u64, Reverse<u64>, Reverse<usize>);
 
 /// The longest gaps between any two pieces of work of a device, whichever process they belong to.
 pub(super) fn gaps(model: &Model, tree: &Tree, frames: &Frames) -> Vec<Gap> {
-    let gpu = model.store(Kept::Gpu);
+    let gpu = model.store(StoreKind::Gpu);
     let devices = gpu.field(field::DEVICE);
     // One GPU may be known under several numbers.
     let mut identities: BTreeMap<(u32, u32), (u32, u32)> = BTreeMap::new();
@@ -106,7 +106,7 @@ pub(super) fn gaps(model: &Model, tree: &Tree, frames: &Frames) -> Vec<Gap> {
 
 /// The longest kernels: their rows and places in them.
 pub(super) fn longest_kernels(model: &Model, tree: &Tree) -> Vec<(usize, u64)> {
-    let gpu = model.store(Kept::Gpu);
+    let gpu = model.store(StoreKind::Gpu);
     let table = gpu.field(field::TABLE);
     let mut longest: BinaryHeap<Reverse<(u64, Reverse<u32>)>> = BinaryHeap::new();
     for i in (0..gpu.len()).filter(|&i| table.get(i) == Some(KERNELS)) {
@@ -115,7 +115,7 @@ pub(super) fn longest_kernels(model: &Model, tree: &Tree) -> Vec<(usize, u64)> {
             longest.pop();
         }
     }
-    let compute: Vec<usize> = (0..tree.rows.len()).filter(|&row| tree.rows[row].kind == Kind::Compute).collect();
+    let compute: Vec<usize> = (0..tree.rows.len()).filter(|&row| tree.rows[row].kind == RowKind::Compute).collect();
     let place = |record: u32| compute.iter().find_map(|&row| Some((row, tree.rows[row].position(record)?)));
     longest.into_sorted_vec().into_iter().filter_map(|Reverse((_, Reverse(record)))| place(record)).collect()
 }
@@ -125,7 +125,7 @@ const OWN_COLOURS: usize = 10;
 
 /// Names of the kernels that took longest, all of a name together, and then of the longest single ones, each once.
 pub(super) fn longest_names(timeline: &Timeline) -> Vec<u32> {
-    let gpu = timeline.model.store(Kept::Gpu);
+    let gpu = timeline.model.store(StoreKind::Gpu);
     let table = gpu.field(field::TABLE);
     let mut totals: BTreeMap<u32, u64> = BTreeMap::new();
     for i in (0..gpu.len()).filter(|&i| table.get(i) == Some(KERNELS)) {

@@ -3,9 +3,9 @@
 use super::column::Column;
 use super::field::{self, FieldName};
 use super::names::{Naming, PageNames, PageShapes};
+use super::names_and_fields;
 use super::read::{Ends, Raw, Take};
 use super::stacks;
-use super::words;
 use crate::analysis::labels::Labels;
 use crate::error::{Error, Result};
 use crate::trace::select::Filter;
@@ -18,7 +18,7 @@ const LONGEST_NS: u64 = (1 << 53) - 1;
 
 /// The stores of a [`Model`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kept {
+pub enum StoreKind {
     /// Kernels, copies, fills and whole graphs.
     Gpu,
     /// Calls of the runtime and the driver API, of the operating system and of MPI.
@@ -38,8 +38,16 @@ pub enum Kept {
 }
 
 /// All stores, in the order of [`Model::stores`].
-pub const KEPT: [Kept; 8] =
-    [Kept::Gpu, Kept::Api, Kept::Range, Kept::Directive, Kept::Overhead, Kept::Sync, Kept::Uvm, Kept::Stack];
+pub const KEPT: [StoreKind; 8] = [
+    StoreKind::Gpu,
+    StoreKind::Api,
+    StoreKind::Range,
+    StoreKind::Directive,
+    StoreKind::Overhead,
+    StoreKind::Sync,
+    StoreKind::Uvm,
+    StoreKind::Stack,
+];
 
 /// Where pages show a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -233,7 +241,7 @@ impl Model {
         ];
         let undrawn = raws.iter().map(|raw| raw.undrawn).sum();
         for (raw, kept) in raws.iter_mut().zip(KEPT) {
-            raw.sort(!matches!(kept, Kept::Gpu | Kept::Uvm))?;
+            raw.sort(!matches!(kept, StoreKind::Gpu | StoreKind::Uvm))?;
         }
         let (start_ns, duration_ns) = extent(&raws)?;
         let mut naming = Naming::new(labels);
@@ -250,12 +258,12 @@ impl Model {
     }
 
     /// The records of one kind.
-    pub fn store(&self, kept: Kept) -> &Store {
+    pub fn store(&self, kept: StoreKind) -> &Store {
         &self.stores[kept as usize]
     }
 
     /// The records of one kind.
-    pub(super) fn store_mut(&mut self, kept: Kept) -> &mut Store {
+    pub(super) fn store_mut(&mut self, kept: StoreKind) -> &mut Store {
         &mut self.stores[kept as usize]
     }
 
@@ -305,22 +313,23 @@ fn without_reopened(ranges: &mut Raw) {
 }
 
 /// Names and fields as the page has them.
-fn store(mut raw: Raw, kept: Kept, naming: &mut Naming) -> Store {
+fn store(mut raw: Raw, kept: StoreKind, naming: &mut Naming) -> Store {
     let mut store = Store {
         // Signed until `Model::rebase`.
         start_ns: raw.start_ns.iter().map(|&start| start as u64).collect(),
-        name: words::names(&raw, kept, naming),
+        name: names_and_fields::names(&raw, kept, naming),
         ..Store::default()
     };
-    if kept == Kept::Range {
+    if kept == StoreKind::Range {
         // A mark is a point in time.
         let style = raw.field(field::STYLE);
-        let marks = |i: usize| raw.duration_ns.get(i).or((style.get(i) == Some(words::MARK)).then_some(0));
+        let marks =
+            |i: usize| raw.duration_ns.get(i).or((style.get(i) == Some(names_and_fields::MARK)).then_some(0));
         store.duration_ns = (0..raw.start_ns.len()).map(marks).collect();
     } else {
         store.duration_ns = std::mem::take(&mut raw.duration_ns);
     }
-    words::add_fields(&mut raw, kept, naming, &mut store);
+    names_and_fields::add_fields(&mut raw, kept, naming, &mut store);
     store.process = raw.process;
     store
 }

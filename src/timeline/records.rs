@@ -3,7 +3,7 @@
 use super::Timeline;
 use super::column::Column;
 use super::field;
-use super::model::{Kept, Model, Store};
+use super::model::{Model, Store, StoreKind};
 use super::rows::{RECORDS_PER_TILE, Row};
 use super::varint::Writer;
 use crate::lines::page::work_key;
@@ -44,7 +44,7 @@ pub(super) fn columns(row: &Row, store: &Store) -> Vec<PageColumn> {
     out.extend(row.fields.iter().map(field));
     if row.linked {
         let [other, index] = match row.kept {
-            Some(Kept::Api) => ["gpu_row", "gpu_index"],
+            Some(StoreKind::Api) => ["gpu_row", "gpu_index"],
             _ => ["launch_row", "launch_index"],
         };
         out.push(column(other, encoding(row.links_grow), From::LinkRow));
@@ -67,8 +67,8 @@ struct Sides<'m> {
 
 impl<'m> Sides<'m> {
     fn new(model: &'m Model, row: &Row) -> Option<Self> {
-        let to_gpu = row.kept == Some(Kept::Api);
-        let other = model.store(if to_gpu { Kept::Gpu } else { Kept::Api });
+        let to_gpu = row.kept == Some(StoreKind::Api);
+        let other = model.store(if to_gpu { StoreKind::Gpu } else { StoreKind::Api });
         static NONE: Column = Column::none();
         let keys = match to_gpu {
             true => [field::DEVICE, field::CONTEXT, field::TABLE, field::KIND].map(|key| other.field(key)),

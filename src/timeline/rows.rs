@@ -3,10 +3,10 @@
 use super::column::Column;
 use super::field;
 use super::levels::{self, Bin, Scale, Slice, Spans};
-use super::model::{Field, Kept, Model, Shown, Store};
+use super::model::{Field, Model, Shown, Store, StoreKind};
 use super::records::links_grow;
 use crate::lines::lanes::FirstFree;
-pub use crate::lines::page::{Kind, Quantity};
+pub use crate::lines::page::{Quantity, RowKind};
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
@@ -21,7 +21,7 @@ const TILES_AS_RECORDS: usize = 2;
 #[derive(Debug)]
 pub struct Row {
     /// What it shows.
-    pub kind: Kind,
+    pub kind: RowKind,
     /// The row it is below of.
     pub parent: Option<usize>,
     /// What it is called.
@@ -32,7 +32,7 @@ pub struct Row {
     /// Whether what it shows belongs to what its parent shows while that is closed.
     pub adds_up: bool,
     /// Where its records are.
-    pub kept: Option<Kept>,
+    pub kept: Option<StoreKind>,
     /// Its records, in order of start.
     pub members: Vec<u32>,
     /// Lanes of its records; nothing where all are in lane 0.
@@ -63,7 +63,7 @@ pub struct Row {
 
 impl Row {
     /// A row without records.
-    pub(super) fn heading(kind: Kind, parent: Option<usize>, label: String) -> Row {
+    pub(super) fn heading(kind: RowKind, parent: Option<usize>, label: String) -> Row {
         Row {
             kind,
             parent,

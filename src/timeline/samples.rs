@@ -2,7 +2,7 @@
 
 use super::counters::Steps;
 use super::levels::Scale;
-use super::rows::{Kind, Quantity, Row};
+use super::rows::{Quantity, Row, RowKind};
 use super::tree::Tree;
 use crate::analysis::system::{Point, Series, is_averaged, usual_gap_ns};
 use crate::lines::page_names::Places;
@@ -31,23 +31,23 @@ pub(super) fn add_rows<'s>(tree: &mut Tree, series: &'s Series, places: &Places)
         let of = (whose.device, whose.pid);
         if last.is_none_or(|(process, _)| process != whose.process) {
             let label = format!("{}: system samples", places.process(whose.process));
-            root = tree.push(Row::heading(Kind::Process, None, label));
+            root = tree.push(Row::heading(RowKind::Process, None, label));
             (heading, last) = (root, Some((whose.process, (None, None))));
         }
         if last != Some((whose.process, of)) {
             let process = |pid: u32| format!("Process {pid}");
             heading = match of {
                 (None, None) => root,
-                (None, Some(pid)) => tree.push(Row::heading(Kind::Thread, Some(root), process(pid))),
+                (None, Some(pid)) => tree.push(Row::heading(RowKind::Thread, Some(root), process(pid))),
                 (Some(device), pid) => {
                     let of = pid.map(|pid| format!(", {}", process(pid))).unwrap_or_default();
                     let label = format!("{}{of}", places.device(whose.process, device));
-                    tree.push(Row::heading(Kind::Device, Some(root), label))
+                    tree.push(Row::heading(RowKind::Device, Some(root), label))
                 }
             };
             last = Some((whose.process, of));
         }
-        let row = Row::heading(Kind::Counter, Some(heading), metric.to_owned());
+        let row = Row::heading(RowKind::Counter, Some(heading), metric.to_owned());
         let counter = Some(Quantity::Sample { unit: unit_of(metric) });
         sampled.push((tree.push(Row { counter, adds_up: false, ..row }), points.as_slice()));
     }

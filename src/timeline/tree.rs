@@ -2,8 +2,8 @@
 
 use super::counters::Memory;
 use super::field;
-use super::model::{DIRECTIVE_TABLES, GPU_TABLES, Kept, Model};
-use super::rows::{Kind, Quantity, Row};
+use super::model::{DIRECTIVE_TABLES, GPU_TABLES, Model, StoreKind};
+use super::rows::{Quantity, Row, RowKind};
 use crate::lines::line::migrating_device;
 use crate::lines::page::{
     COPIES, DIRECTIVE_ROWS, KERNELS, RANGE_ROWS, call_row, migration_label, range_row, work_key, work_row,
@@ -61,7 +61,7 @@ type ByProcess<K> = BTreeMap<u32, BTreeMap<u32, Rows<K>>>;
 
 fn by_process<K: Copy + Eq + Hash + Ord>(
     model: &Model,
-    kept: Kept,
+    kept: StoreKind,
     key: impl Fn(usize) -> (u32, K),
 ) -> ByProcess<K> {
     let store = model.store(kept);
@@ -89,32 +89,32 @@ impl Tree {
     /// Finds the rows of all records.
     pub(super) fn build(model: &Model, places: &Places, memory: &Memory) -> Tree {
         let mut tree = Tree::default();
-        let (api, ranges) = (model.store(Kept::Api), model.store(Kept::Range));
-        let (directives, uvm) = (model.store(Kept::Directive), model.store(Kept::Uvm));
+        let (api, ranges) = (model.store(StoreKind::Api), model.store(StoreKind::Range));
+        let (directives, uvm) = (model.store(StoreKind::Directive), model.store(StoreKind::Uvm));
         let (tid, domain) = (api.field(field::TID), api.field(field::DOMAIN));
-        let mut calls = by_process(model, Kept::Api, |i| (tid.id(i, 0), domain.id(i, api_domain::RUNTIME)));
+        let mut calls = by_process(model, StoreKind::Api, |i| (tid.id(i, 0), domain.id(i, api_domain::RUNTIME)));
         let (tid, style) = (ranges.field(field::TID), ranges.field(field::STYLE));
-        let mut ranges = by_process(model, Kept::Range, |i| (tid.id(i, 0), range_row(style.id(i, 0))));
+        let mut ranges = by_process(model, StoreKind::Range, |i| (tid.id(i, 0), range_row(style.id(i, 0))));
         let (tid, table) = (directives.field(field::TID), directives.field(field::TABLE));
-        let mut directives = by_process(model, Kept::Directive, |i| (tid.id(i, 0), table.id(i, 0)));
-        let functions = model.store(Kept::Stack);
+        let mut directives = by_process(model, StoreKind::Directive, |i| (tid.id(i, 0), table.id(i, 0)));
+        let functions = model.store(StoreKind::Stack);
         let (tid, pid) = (functions.field(field::TID), functions.field(field::UNTRACED_PID));
-        let mut functions = by_process(model, Kept::Stack, |i| (tid.id(i, 0), pid.get(i)));
-        let mut overhead = by_process(model, Kept::Overhead, |_| (0, ()));
-        let mut syncs = by_process(model, Kept::Sync, |_| (0, ()));
+        let mut functions = by_process(model, StoreKind::Stack, |i| (tid.id(i, 0), pid.get(i)));
+        let mut overhead = by_process(model, StoreKind::Overhead, |_| (0, ()));
+        let mut syncs = by_process(model, StoreKind::Sync, |_| (0, ()));
         let (to, from, kind) = (uvm.field(field::DST_DEVICE), uvm.field(field::SRC_DEVICE), uvm.field(field::KIND));
         let device = |i: usize| migrating_device(to.get(i), from.get(i)).unwrap_or(0) as u32;
-        let mut migrations = by_process(model, Kept::Uvm, |i| (device(i), kind.id(i, 0)));
-        let gpu = model.store(Kept::Gpu);
+        let mut migrations = by_process(model, StoreKind::Uvm, |i| (device(i), kind.id(i, 0)));
+        let gpu = model.store(StoreKind::Gpu);
         let (device, context) = (gpu.field(field::DEVICE), gpu.field(field::CONTEXT));
-        let mut work = by_process(model, Kept::Gpu, |i| (device.id(i, 0), context.id(i, 0)));
+        let mut work = by_process(model, StoreKind::Gpu, |i| (device.id(i, 0), context.id(i, 0)));
 
         let mut processes = BTreeSet::new();
         processes.extend(calls.keys().chain(ranges.keys()).chain(directives.keys()));
         processes.extend(functions.keys());
         processes.extend(overhead.keys().chain(syncs.keys()).chain(migrations.keys()).chain(work.keys()));
         for process in processes {
-            let root = tree.push(Row::heading(Kind::Process, None, places.process(process)));
+            let root = tree.push(Row::heading(RowKind::Process, None, places.process(process)));
             let threads = Threads {
                 calls: take(&mut calls, process),
                 ranges: take(&mut ranges, process),
@@ -123,18 +123,32 @@ impl Tree {
             };
             tree.threads(process, root, places, threads);
             for ((), members) in take(&mut overhead, process).into_values().flatten() {
-                tree.leaf(Kind::Overhead, root, "Profiling Overhead", Some("overhead"), Kept::Overhead, members);
+                tree.leaf(
+                    RowKind::Overhead,
+                    root,
+                    "Profiling Overhead",
+                    Some("overhead"),
+                    StoreKind::Overhead,
+                    members,
+                );
             }
             for ((), members) in take(&mut syncs, process).into_values().flatten() {
-                tree.leaf(Kind::Sync, root, "Synchronization", Some("sync"), Kept::Sync, members);
+                tree.leaf(RowKind::Sync, root, "Synchronization", Some("sync"), StoreKind::Sync, members);
             }
             let (mut work, mut migrations) = (take(&mut work, process), take(&mut migrations, process));
             let devices: BTreeSet<u32> = work.keys().chain(migrations.keys()).copied().collect();
             for device in devices {
-                let row = tree.push(Row::heading(Kind::Device, Some(root), places.device(process, device)));
+                let row = tree.push(Row::heading(RowKind::Device, Some(root), places.device(process, device)));
                 tree.devices.insert((process, device), row);
                 for (kind, members) in migrations.remove(&device).into_iter().flatten() {
-                    tree.leaf(Kind::Migration, row, &migration_label(kind), Some("uvm"), Kept::Uvm, members);
+                    tree.leaf(
+                        RowKind::Migration,
+                        row,
+                        &migration_label(kind),
+                        Some("uvm"),
+                        StoreKind::Uvm,
+                        members,
+                    );
                 }
                 let mut found = [false; 2];
                 for (context, members) in work.remove(&device).into_iter().flatten() {
@@ -150,7 +164,7 @@ impl Tree {
                     (memory.knows((process, device)), Quantity::Memory),
                 ];
                 for (_, quantity) in quantities.into_iter().filter(|(known, _)| *known) {
-                    let counter = Row::heading(Kind::Counter, Some(row), quantity.words().0.to_owned());
+                    let counter = Row::heading(RowKind::Counter, Some(row), quantity.words().0.to_owned());
                     tree.push(Row { counter: Some(quantity), adds_up: false, ..counter });
                 }
             }
@@ -165,11 +179,11 @@ impl Tree {
 
     fn leaf(
         &mut self,
-        kind: Kind,
+        kind: RowKind,
         parent: usize,
         label: &str,
         table: Option<&'static str>,
-        kept: Kept,
+        kept: StoreKind,
         members: Vec<u32>,
     ) -> usize {
         let row = Row::heading(kind, Some(parent), label.to_owned());
@@ -188,23 +202,30 @@ impl Tree {
             let untraced = functions.keys().copied().flatten().next();
             let of = untraced.map(|pid| format!(" of process {pid}")).unwrap_or_default();
             let label = format!("{}{of}", places.thread(process, tid));
-            let thread = self.push(Row::heading(Kind::Thread, Some(root), label));
+            let thread = self.push(Row::heading(RowKind::Thread, Some(root), label));
             for (domain, members) in calls.remove(&tid).into_iter().flatten() {
                 let (kind, label, table) = call_row(domain);
-                let row = self.leaf(kind, thread, label, Some(table), Kept::Api, members);
+                let row = self.leaf(kind, thread, label, Some(table), StoreKind::Api, members);
                 self.calls.insert((process, tid, domain), row);
             }
             for (row, members) in ranges.remove(&tid).into_iter().flatten() {
                 let (kind, label) = RANGE_ROWS[row];
-                self.leaf(kind, thread, label, Some("range"), Kept::Range, members);
+                self.leaf(kind, thread, label, Some("range"), StoreKind::Range, members);
             }
             for (table, members) in directives.remove(&tid).into_iter().flatten() {
                 let label = DIRECTIVE_ROWS[table as usize % DIRECTIVE_ROWS.len()];
                 let table = DIRECTIVE_TABLES[table as usize % 2].name;
-                self.leaf(Kind::Directives, thread, label, Some(table), Kept::Directive, members);
+                self.leaf(RowKind::Directives, thread, label, Some(table), StoreKind::Directive, members);
             }
             for members in functions.into_values() {
-                self.leaf(Kind::Functions, thread, "CPU samples", Some("sampled_function"), Kept::Stack, members);
+                self.leaf(
+                    RowKind::Functions,
+                    thread,
+                    "CPU samples",
+                    Some("sampled_function"),
+                    StoreKind::Stack,
+                    members,
+                );
             }
         }
     }
@@ -217,26 +238,26 @@ impl Tree {
         parent: usize,
         members: &[u32],
     ) {
-        let gpu = model.store(Kept::Gpu);
-        let root = self.push(Row::heading(Kind::Context, Some(parent), places.context(process, context)));
+        let gpu = model.store(StoreKind::Gpu);
+        let root = self.push(Row::heading(RowKind::Context, Some(parent), places.context(process, context)));
         let (table, kind, stream) = (gpu.field(field::TABLE), gpu.field(field::KIND), gpu.field(field::STREAM));
         let order = |i: usize| work_key(table.get(i), kind.id(i, 0));
         for ((place, direction), members) in group(members.iter().copied(), order) {
             let name = GPU_TABLES[[1, 2, 3, 0][place as usize]].name;
             let (kind, label) = work_row((place, direction));
             let names = (place == 3).then(|| kernel_rows(model, &members));
-            let row = self.leaf(kind, root, &label, Some(name), Kept::Gpu, members);
+            let row = self.leaf(kind, root, &label, Some(name), StoreKind::Gpu, members);
             self.work.insert((process, device, context, (place, direction)), row);
             for (label, members) in names.into_iter().flatten() {
-                let kernel = self.leaf(Kind::Kernel, row, &label, None, Kept::Gpu, members);
+                let kernel = self.leaf(RowKind::Kernel, row, &label, None, StoreKind::Gpu, members);
                 self.rows[kernel].adds_up = false;
             }
         }
-        let streams = self.push(Row::heading(Kind::Streams, Some(root), "Streams".to_owned()));
+        let streams = self.push(Row::heading(RowKind::Streams, Some(root), "Streams".to_owned()));
         self.rows[streams].adds_up = false;
         for (stream, members) in group(members.iter().copied(), |i| stream.id(i, 0)) {
             let label = places.stream(process, context, stream);
-            self.leaf(Kind::Stream, streams, &label, None, Kept::Gpu, members);
+            self.leaf(RowKind::Stream, streams, &label, None, StoreKind::Gpu, members);
         }
     }
 }
@@ -247,7 +268,7 @@ fn take<K>(groups: &mut ByProcess<K>, process: u32) -> BTreeMap<u32, Rows<K>> {
 
 /// Kernels by name, the longest in total first; what is beyond the limit in one.
 fn kernel_rows(model: &Model, members: &[u32]) -> Vec<(String, Vec<u32>)> {
-    let gpu = model.store(Kept::Gpu);
+    let gpu = model.store(StoreKind::Gpu);
     let total = |members: &[u32]| -> u128 {
         members.iter().map(|&i| u128::from(gpu.duration_ns.get(i as usize).unwrap_or(0))).sum()
     };

@@ -1,7 +1,7 @@
 //! The program as people use it on traces that are there already: every option, every answer, every refusal, and that
 //! the README shows what is printed. Nothing is recorded here.
 
-#[path = "../common/mod.rs"]
+#[path = "../common/common.rs"]
 mod common;
 
 mod column_names;

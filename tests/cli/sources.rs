@@ -74,3 +74,27 @@ fn what_stands_below_a_function_of_tests_alone_is_shipped() {
     let has = |path: &str| shipped.iter().any(|shipped| shipped == Path::new(path));
     assert!(has("doctor.rs") && has("doctor/finding.rs") && !has("doctor/fixtures.rs"));
 }
+
+#[test]
+fn the_files_that_fuzz_targets_share_with_tests_are_there() {
+    // Nothing here builds them: they need another compiler.
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/fuzz_targets");
+    let targets = all("fuzz/fuzz_targets", &["rs"]);
+    let named = |text: &str, begin: &str, end: &str| -> Vec<String> {
+        let rest = text.lines().filter_map(|line| line.trim().strip_prefix(begin)?.strip_suffix(end));
+        rest.map(str::to_owned).collect()
+    };
+    let (_, shared) = targets.iter().find(|(path, _)| path == Path::new("shared.rs")).expect("what targets share");
+    let [tests] = &named(shared, "#[path = \"", "\"]")[..] else { panic!("the folder of tests is named once") };
+    let modules = named(shared, "pub mod ", ";");
+    assert_eq!(modules, ["build", "exercise", "foreign"]);
+    for module in modules {
+        let path = folder.join(tests).join(format!("{module}.rs"));
+        assert!(path.is_file(), "there is no {}", path.display());
+    }
+    let manifest = std::fs::read_to_string(folder.with_file_name("Cargo.toml")).expect("the manifest");
+    for (path, _) in targets.iter().filter(|(_, text)| text.contains("fuzz_target!")) {
+        let listed = format!("path = \"fuzz_targets/{}\"", path.display());
+        assert!(manifest.contains(&listed), "fuzz/Cargo.toml lacks {listed}");
+    }
+}

@@ -8,9 +8,12 @@ use gpuprof::analysis::stats::Wanted;
 use gpuprof::analysis::summary::{Order, SortKey};
 use gpuprof::analysis::totals::Split;
 use gpuprof::demangle::Demangling;
+use gpuprof::error::Result;
+use gpuprof::export::{Context as ExportContext, Destination, Options as ExportOptions, Tally, find};
+use gpuprof::import::Importer;
 use gpuprof::render::document::Document;
 use gpuprof::render::table::Format;
-use gpuprof::report::classic::{self, Request, What};
+use gpuprof::report::classic::{self, ReportKind, Request};
 use gpuprof::report::nvprof::Prefix;
 use gpuprof::report::nvprof::{Options, TimeUnit};
 use gpuprof::report::{Context, VIEWS, summary_tables};
@@ -32,12 +35,27 @@ pub enum Depth {
 /// Opens the file and asks; whatever is wrong with it is an error or a note, never a panic. Says whether it could be
 /// opened.
 pub fn exercise(path: &Path, depth: Depth) -> bool {
-    let paths = [path.to_owned()];
-    let frames = match Frames::open(&paths, &Need::all()) {
+    ask(path, Frames::open(&[path.to_owned()], &Need::all()), depth)
+}
+
+/// The same of a file that this reader is given, whether it is its own or not.
+pub fn exercise_reader(importer: &dyn Importer, path: &Path, depth: Depth) -> bool {
+    ask(path, Frames::read_by(importer, path, &Need::all()), depth)
+}
+
+/// Whether the file names other files beside it, which an error may be about.
+fn is_manifest(path: &Path) -> bool {
+    let is_inside = |bytes: Vec<u8>| bytes.windows(16).any(|piece| piece == b"\"gpuprof_export\"");
+    std::fs::read(path).is_ok_and(is_inside)
+}
+
+fn ask(path: &Path, opened: Result<Frames>, depth: Depth) -> bool {
+    let frames = match opened {
         Ok(frames) => frames,
         Err(error) => {
             let message = error.to_string();
-            assert!(message.contains(&path.display().to_string()), "no path in: {message}");
+            let place = if is_manifest(path) { path.parent().unwrap_or(path) } else { path };
+            assert!(message.contains(&place.display().to_string()), "no path in: {message}");
             return false;
         }
     };
@@ -73,7 +91,7 @@ pub fn exercise(path: &Path, depth: Depth) -> bool {
 fn ask_summary(labels: &Labels, filter: &Filter) {
     let (grouping, order) = (Grouping::default(), Order { sort: SortKey::Time, top: None });
     let options = Options { csv: false, unit: TimeUnit::Auto, origin_ns: None };
-    let what = What::Summary { gpu: true, api: true, openacc: true, openmp: true };
+    let what = ReportKind::Summary { gpu: true, api: true, openacc: true, openmp: true };
     let request = Request {
         what,
         options,
@@ -93,12 +111,12 @@ fn ask_everything(frames: &Frames, labels: &Labels) {
     for filter in filters(frames, labels) {
         let mut out = Vec::new();
         for what in [
-            What::Summary { gpu: true, api: true, openacc: true, openmp: true },
-            What::PerGpu,
-            What::Trace { gpu: true, api: true },
-            What::Trace { gpu: true, api: false },
-            What::Trace { gpu: false, api: true },
-            What::OpenaccTrace,
+            ReportKind::Summary { gpu: true, api: true, openacc: true, openmp: true },
+            ReportKind::PerGpu,
+            ReportKind::Trace { gpu: true, api: true },
+            ReportKind::Trace { gpu: true, api: false },
+            ReportKind::Trace { gpu: false, api: true },
+            ReportKind::OpenaccTrace,
         ] {
             for (csv, unit, per_process) in [(false, TimeUnit::Auto, false), (true, TimeUnit::Col, true)] {
                 let options = Options { csv, unit, origin_ns: None };
@@ -147,4 +165,15 @@ fn filters(frames: &Frames, labels: &Labels) -> Vec<Filter> {
     let mut filters = vec![Filter::everything()];
     filters.extend(selections.into_iter().filter_map(|selection| resolve(selection).ok()));
     filters
+}
+
+/// Exports a trace as a folder of tables, into a folder that is there.
+pub fn export_folder(trace: &Path, format: &str, into: &Path) -> Result<()> {
+    let exporter = find(format)?;
+    let frames = Frames::open(&[trace.to_owned()], &(exporter.need)())?;
+    let labels = Labels::new(&frames, Demangling::On);
+    let (filter, options, tally) = (Filter::everything(), ExportOptions::default(), Tally::default());
+    let context =
+        ExportContext { frames: &frames, labels: &labels, filter: &filter, options: &options, tally: &tally };
+    (exporter.write)(&context, &mut Destination::Folder(into.to_owned()))
 }

@@ -1,7 +1,7 @@
 //! What gpuprof writes is right, by readers of the tests' own or by reading it back: exports, timeline pages and pictures,
 //! and traces that a script reads without us.
 
-#[path = "../common/mod.rs"]
+#[path = "../common/common.rs"]
 mod common;
 
 mod kineto_original;

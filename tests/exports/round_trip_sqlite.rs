@@ -6,7 +6,7 @@ mod shared_files;
 use crate::common::build::{Copy, EPOCH, Name, Native, NativeWriter, NvtxRange, Story, native};
 use crate::common::everything::everything;
 use crate::common::{TempFolder, gpuprof};
-use gpuprof::export::{Columns, Exporter, Keeps, Kept, find};
+use gpuprof::export::{Columns, Exporter, KeptTable, KeptTables, find};
 use gpuprof::trace::frames::Frames;
 use gpuprof::trace::select::Filter;
 use gpuprof::trace::sink::Need;
@@ -31,7 +31,7 @@ fn export(format: &str, from: &str, to: &Path) {
 /// Every name and shape of a trace, and rows as text, so that traces with different ids can be compared.
 struct Reading<'a> {
     frames: &'a Frames,
-    keeps: Kept,
+    keeps: KeptTables,
 }
 
 impl Reading<'_> {
@@ -158,14 +158,14 @@ fn compare(format: &str, original: &Path, exported: &Path) {
     }
     assert!(compared > 500, "only {compared} rows");
     let pools = |reading: &Reading| {
-        let rows = Reading { frames: reading.frames, keeps: Kept::these(POOLS) };
+        let rows = Reading { frames: reading.frames, keeps: KeptTables::these(POOLS) };
         rows.rows(&tables::MEMORY, |batch, i| number(batch, "operation", i) > Some(16))
     };
     assert_eq!(pools(&before), pools(&after));
     assert_eq!(pools(&before).len(), 24);
 }
 
-const POOLS: &[Keeps] = &[Keeps {
+const POOLS: &[KeptTable] = &[KeptTable {
     table: &tables::MEMORY,
     columns: Columns::AllBut(&[memory::CONTEXT, memory::STREAM, memory::MEM_KIND, memory::NAME_ID]),
     note: "",

@@ -1,7 +1,7 @@
 //! Other people's programs read what gpuprof writes, and find in it what is in the original. What cannot be had here is
 //! skipped, loudly.
 
-#[path = "../common/mod.rs"]
+#[path = "../common/common.rs"]
 mod common;
 
 mod chrome;

@@ -7,7 +7,7 @@ use gpuprof::analysis::labels::Labels;
 use gpuprof::analysis::summary::{Order, SortKey};
 use gpuprof::demangle::Demangling;
 use gpuprof::query::session::Session;
-use gpuprof::report::classic::{self, Request, What};
+use gpuprof::report::classic::{self, ReportKind, Request};
 use gpuprof::report::nvprof::{Options, Prefix, TimeUnit};
 use gpuprof::trace::frames::Frames;
 use gpuprof::trace::select::{Filter, Selection};
@@ -53,7 +53,7 @@ fn decoded(frames: &Frames, table: &str) -> (u64, Vec<&'static str>) {
     (rows, columns.into_iter().collect())
 }
 
-fn report(frames: &Frames, what: What, selection: Selection) -> String {
+fn report(frames: &Frames, what: ReportKind, selection: Selection) -> String {
     let labels = Labels::new(frames, Demangling::On);
     let filter = Filter::resolve(selection, frames, |kernel| labels.name_of(kernel).to_owned()).expect("a filter");
     let request = Request {
@@ -84,7 +84,7 @@ fn a_command_decodes_of_names_and_shapes_what_it_shows() {
     assert!(names <= 4 * 2 * ROWS_PER_FRAME as u64, "opening looks for the names of devices alone: {names}");
 
     let frames = open(&path);
-    let summary = What::Summary { gpu: true, api: true, openacc: true, openmp: true };
+    let summary = ReportKind::Summary { gpu: true, api: true, openacc: true, openmp: true };
     assert!(report(&frames, summary, Selection::default()).contains("saxpy"));
     assert_eq!(
         decoded(&frames, "shape"),
@@ -93,7 +93,7 @@ fn a_command_decodes_of_names_and_shapes_what_it_shows() {
     );
 
     let frames = open(&path);
-    let listing = What::Trace { gpu: true, api: false };
+    let listing = ReportKind::Trace { gpu: true, api: false };
     let few = Selection { to_ns: Some(EPOCH + 10_000_000 + 5 * 50_000), ..Selection::default() };
     let text = report(&frames, listing, few);
     assert!(text.contains(",1004,2,1,") && !text.contains(",1005,2,1,"), "{text}");

@@ -1,7 +1,7 @@
 //! Files of every format are read right: what is shown of them is what an independent count, the tool that wrote them or
 //! their maker says, the same from any number of threads, and no bytes make a reader panic.
 
-#[path = "../common/mod.rs"]
+#[path = "../common/common.rs"]
 mod common;
 #[path = "../common/sim.rs"]
 mod sim;
@@ -19,6 +19,7 @@ mod printed;
 mod printed_truth;
 mod same_answer;
 mod truth;
+mod truth_of_every_reader;
 mod unread;
 mod views_edges;
 mod views_golden;

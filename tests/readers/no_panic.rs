@@ -6,7 +6,7 @@
 
 use crate::common::TempFolder;
 use crate::common::build::*;
-use crate::common::exercise::{Depth, exercise};
+use crate::common::exercise::{Depth, exercise, exercise_reader, export_folder};
 use crate::common::foreign::foreign_kinds;
 use gpuprof::demangle::{Demangling, base_name, demangle};
 use gpuprof::import::{Head, IMPORTERS, choose};
@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use rusqlite::Connection;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use trace_format::columns::{Batch, BytesColumn, Column, Values};
 use trace_format::frame::{FrameInfo, HEADER_BYTES};
@@ -43,7 +43,11 @@ fn survives(folder: &TempFolder, bytes: &[u8], depth: Depth, what: &dyn std::fmt
 }
 
 fn survives_file(path: &Path, depth: Depth, what: &dyn std::fmt::Display) -> bool {
-    catch_unwind(AssertUnwindSafe(|| exercise(path, depth))).unwrap_or_else(|_| {
+    does_not_panic(path, what, || exercise(path, depth))
+}
+
+fn does_not_panic(path: &Path, what: &dyn std::fmt::Display, asks: impl FnOnce() -> bool) -> bool {
+    catch_unwind(AssertUnwindSafe(asks)).unwrap_or_else(|_| {
         let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("panicked-trace");
         let _ = std::fs::copy(path, &kept);
         panic!("{what}: panicked; the file is {}", kept.display());
@@ -87,8 +91,26 @@ fn mutate(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
     }
 }
 
-/// Readers of what is no single file.
-const OF_FOLDERS: &[&str] = &["gpuprof-folder"];
+/// Formats of folders of tables, which one reader reads by their manifest.
+const FOLDERS: [&str; 3] = ["csv-tables", "parquet", "arrow"];
+
+/// The name of the manifest.
+const MANIFEST: &str = "gpuprof-export.json";
+
+/// The story as a folder of tables; the folder, and the files in it.
+fn folder_of_tables(folder: &TempFolder, format: &str) -> (PathBuf, Vec<(PathBuf, Vec<u8>)>) {
+    let (trace, tables) = (folder.file("trace.gpuprof", &native(&story())), folder.path().join(format));
+    std::fs::create_dir(&tables).expect("a folder");
+    export_folder(&trace, format, &tables).unwrap_or_else(|e| panic!("{e}"));
+    let entries = std::fs::read_dir(&tables).expect("the export").map(|entry| entry.expect("an entry").path());
+    let mut files: Vec<PathBuf> = entries.collect();
+    files.sort();
+    let read = |path: PathBuf| {
+        let bytes = std::fs::read(&path).expect("a file of the export");
+        (path, bytes)
+    };
+    (tables, files.into_iter().map(read).collect())
+}
 
 #[test]
 fn files_of_every_reader_are_mutated() {
@@ -99,12 +121,58 @@ fn files_of_every_reader_are_mutated() {
         let head = Head::read(Path::new(&path)).unwrap_or_else(|e| panic!("{kind}: {e}"));
         read.extend(choose(&head).ok().map(|importer| importer.name()));
     }
-    for importer in IMPORTERS.iter().map(|importer| importer.name()).filter(|name| !OF_FOLDERS.contains(name)) {
+    for format in FOLDERS {
+        let (tables, _) = folder_of_tables(&folder, format);
+        let head = Head::read(&tables.join(MANIFEST)).unwrap_or_else(|e| panic!("{format}: {e}"));
+        read.extend(choose(&head).ok().map(|importer| importer.name()));
+    }
+    for importer in IMPORTERS.iter().map(|importer| importer.name()) {
         assert!(
             read.contains(importer),
             "{importer} has no file in tests/common/build.rs that is damaged here: {read:?}"
         );
     }
+}
+
+#[test]
+fn every_reader_is_given_the_files_of_all_others() {
+    let folder = TempFolder::new("panic-others");
+    let kinds: Vec<_> = every_kind(&story()).into_iter().chain(foreign_kinds()).collect();
+    for (kind, bytes) in &kinds {
+        let path = folder.file("trace", bytes);
+        for importer in IMPORTERS {
+            let what = format_args!("{} reads {kind}", importer.name());
+            does_not_panic(&path, &what, || exercise_reader(*importer, &path, Depth::Summaries));
+        }
+    }
+}
+
+#[test]
+fn mutated_files_of_folders_of_tables() {
+    let folder = TempFolder::new("panic-folders");
+    let exports = FOLDERS.map(|format| folder_of_tables(&folder, format));
+    let (mut tried, mut opened) = (0, 0);
+    for seed in seeds(240) {
+        let (tables, files) = &exports[seed as usize % exports.len()];
+        let mut random = Random(5_000_000 + seed);
+        let (path, original) = &files[random.below(files.len() as u64) as usize];
+        let mut bytes = original.clone();
+        let other = &files[random.below(files.len() as u64) as usize].1;
+        for _ in 0..1 + random.below(4) {
+            mutate(&mut bytes, other, &mut random);
+        }
+        std::fs::write(path, &bytes).expect("a file of the export");
+        let depth = if random.below(6) == 0 { Depth::Everything } else { Depth::Summaries };
+        let what = format_args!("{}, seed {seed}", path.display());
+        tried += 1;
+        opened += u64::from(does_not_panic(path, &what, || exercise(tables, depth)));
+        std::fs::write(path, original).expect("a file of the export");
+    }
+    // By what there was time for: on a machine with other work these are a few.
+    assert!(
+        opened > tried / 12,
+        "only {opened} of {tried} could be opened: the mutations are too coarse to test much"
+    );
 }
 
 #[test]

@@ -7,9 +7,9 @@
 )]
 
 // It brings the simulator's harness, which must be there once: it numbers the folders of a process.
-#[path = "../collector/tests/collector/common/mod.rs"]
+#[path = "../collector/tests/collector/common.rs"]
 mod collector;
-#[path = "../common/mod.rs"]
+#[path = "../common/common.rs"]
 mod common;
 
 mod ctl;

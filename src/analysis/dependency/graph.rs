@@ -1,6 +1,6 @@
 //! The activities of one process, and what each depends on.
 
-use crate::analysis::activity::{ApiCall, GpuActivity, What};
+use crate::analysis::activity::{ActivityKind, ApiCall, GpuActivity};
 use crate::analysis::labels::Labels;
 use crate::analysis::listing;
 use crate::cupti::operation;
@@ -247,11 +247,11 @@ impl Names {
 
 fn name_of<'a>(row: &GpuActivity, labels: &'a Labels) -> &'a str {
     match row.what {
-        What::Kernel { shape } => labels.kernel(shape),
-        What::Memcpy { kind, .. } => operation::memcpy_name(kind),
-        What::Memset { .. } => "[CUDA memset]",
-        What::Graph { graph } => labels.graph(graph),
-        What::Uvm { .. } => "[Unified Memory]",
+        ActivityKind::Kernel { shape } => labels.kernel(shape),
+        ActivityKind::Memcpy { kind, .. } => operation::memcpy_name(kind),
+        ActivityKind::Memset { .. } => "[CUDA memset]",
+        ActivityKind::Graph { graph } => labels.graph(graph),
+        ActivityKind::Uvm { .. } => "[Unified Memory]",
     }
 }
 

@@ -9,7 +9,7 @@ use crate::analysis::partial;
 use crate::analysis::summary::Order;
 use crate::demangle::Demangling;
 use crate::error::{Error, Result};
-use crate::report::classic::{self, What};
+use crate::report::classic::{self, ReportKind};
 use crate::report::nvprof::cpu::Mode;
 use crate::report::nvprof::messages::{Message, Prefix};
 use crate::report::nvprof::{Options, TimeUnit, dependency, system};
@@ -54,20 +54,20 @@ pub enum Shown {
 }
 
 /// The tables that the options ask for; `None`: none but what is after the tables.
-fn what(request: &Request) -> Option<What> {
+fn what(request: &Request) -> Option<ReportKind> {
     let print = request.print;
-    let everything = What::Summary { gpu: true, api: true, openacc: true, openmp: true };
+    let everything = ReportKind::Summary { gpu: true, api: true, openacc: true, openmp: true };
     if print.openacc_trace {
-        return Some(What::OpenaccTrace);
+        return Some(ReportKind::OpenaccTrace);
     }
     if print.gpu_trace || print.api_trace {
-        return Some(What::Trace { gpu: print.gpu_trace, api: print.api_trace });
+        return Some(ReportKind::Trace { gpu: print.gpu_trace, api: print.api_trace });
     }
     if print.per_gpu_summary {
-        return Some(What::PerGpu);
+        return Some(ReportKind::PerGpu);
     }
     if print.any_summary() && !print.summary {
-        return Some(What::Summary {
+        return Some(ReportKind::Summary {
             gpu: print.gpu_summary,
             api: print.api_summary,
             openacc: print.openacc_summary,
@@ -87,8 +87,8 @@ fn what(request: &Request) -> Option<What> {
 /// Fails if a file cannot be read, or if the output cannot be written.
 pub fn write(out: &mut dyn Write, request: &Request, source: &Source) -> Result<Shown> {
     let what = what(request);
-    let needs = |what: Option<What>| {
-        let mut need = what.map_or_else(|| Need::totals(&[]), What::need);
+    let needs = |what: Option<ReportKind>| {
+        let mut need = what.map_or_else(|| Need::totals(&[]), ReportKind::need);
         if request.dependencies {
             let tables =
                 [&tables::API, &tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::SYNC, &tables::EVENT];
@@ -101,7 +101,7 @@ pub fn write(out: &mut dyn Write, request: &Request, source: &Source) -> Result<
         need.add(&Need::totals(&[&tables::SAMPLE]));
     }
     let mut frames = Frames::open(&source.paths, &need)?;
-    let with_ranges = what.is_some_and(What::has_ranges);
+    let with_ranges = what.is_some_and(ReportKind::has_ranges);
     if with_ranges && frames.natives().is_empty() && frames.rows(&tables::RANGE) > 0 {
         // Ranges are rare; only where there are some is it worth reading which call launched which kernel.
         let mut more = need.clone();
@@ -124,9 +124,9 @@ pub fn write(out: &mut dyn Write, request: &Request, source: &Source) -> Result<
     };
     let per_process = source.pid.is_none() && frames.processes.len() > 1;
     // In the one summary of all they have their place; elsewhere they come last.
-    let in_summary = matches!(what, Some(What::Summary { .. })) && !per_process;
+    let in_summary = matches!(what, Some(ReportKind::Summary { .. })) && !per_process;
     let layout = classic::Request {
-        what: what.unwrap_or(What::PerGpu),
+        what: what.unwrap_or(ReportKind::PerGpu),
         options,
         grouping: Default::default(),
         order: Order::default(),

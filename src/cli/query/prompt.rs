@@ -2,8 +2,8 @@
 
 use super::commands::{self, Command};
 use super::completion;
-use crate::cli::choosing::Events;
 use crate::cli::report::say;
+use crate::cli::row_arguments::Events;
 use crate::error::{Error, Result};
 use crate::query::lexer;
 use crate::query::output::{self, Format};

@@ -5,7 +5,7 @@ use crate::analysis::grouping::Grouping;
 use crate::analysis::summary::SortKey;
 use crate::error::{Error, Result};
 use crate::report;
-use crate::report::classic::What;
+use crate::report::classic::ReportKind;
 use crate::report::nvprof::TimeUnit;
 use crate::report::nvprof::messages::{Message, Prefix};
 use std::path::PathBuf;
@@ -50,18 +50,18 @@ impl<'a> Plan<'a> {
             .remedy("use --view nvtx_sum or --view nvtx_kern_sum"));
         }
         let what = if n.print_openacc_trace {
-            What::OpenaccTrace
+            ReportKind::OpenaccTrace
         } else if traces {
-            What::Trace { gpu: n.print_gpu_trace, api: n.print_api_trace }
+            ReportKind::Trace { gpu: n.print_gpu_trace, api: n.print_api_trace }
         } else if n.print_summary_per_gpu {
-            What::PerGpu
+            ReportKind::PerGpu
         } else if some_summary && !n.print_summary {
             let (gpu, api, openacc) = (n.print_gpu_summary, n.print_api_summary, n.print_openacc_summary);
-            What::Summary { gpu, api, openacc, openmp: gpu && api && openacc }
+            ReportKind::Summary { gpu, api, openacc, openmp: gpu && api && openacc }
         } else {
-            What::Summary { gpu: true, api: true, openacc: true, openmp: true }
+            ReportKind::Summary { gpu: true, api: true, openacc: true, openmp: true }
         };
-        let listing = matches!(what, What::Trace { .. } | What::OpenaccTrace);
+        let listing = matches!(what, ReportKind::Trace { .. } | ReportKind::OpenaccTrace);
         if listing && (args.format.is_some() || args.rows.percentiles) {
             return Err(Error::new(
                 "--format and --percentiles are for summaries and views, not for --print-gpu-trace and the like",

@@ -1,6 +1,6 @@
 //! One item, one packet.
 
-use super::items::{Item, What};
+use super::items::{Item, ItemKind};
 use super::names::{Columns, category_iid};
 use super::schema::{argument, event, packet};
 use super::stage;
@@ -8,9 +8,9 @@ use super::wire;
 use super::writer::packet;
 use crate::analysis::stream_waits::StreamWaits;
 use crate::export::Context;
+use crate::lines::kind_names;
 use crate::lines::links;
 use crate::lines::place::{Placed, Slot};
-use crate::lines::words;
 use crate::trace::ordered::Piece;
 use std::sync::OnceLock;
 use trace_format::columns::{Batch, Values};
@@ -55,20 +55,20 @@ impl Events<'_> {
         let time = item.at_ns.saturating_sub(self.shift_ns).max(0) as u64;
         let counter = |number: u32| self.counters.get(number as usize).copied().unwrap_or(0);
         match item.what {
-            What::End(track) => self.event(out, time, 2, track, |_| {}),
-            What::Count(number, value) => {
+            ItemKind::End(track) => self.event(out, time, 2, track, |_| {}),
+            ItemKind::Count(number, value) => {
                 self.event(out, time, 4, counter(number), |out| wire::signed(out, event::COUNTER_VALUE, value));
             }
-            What::Measure(number, value) => {
+            ItemKind::Measure(number, value) => {
                 self.event(out, time, 4, counter(number), |out| {
                     wire::double(out, event::DOUBLE_COUNTER_VALUE, value);
                 });
             }
-            What::Begin(slot, name) | What::Moment(slot, name) => {
+            ItemKind::Begin(slot, name) | ItemKind::Moment(slot, name) => {
                 let slot = &placed.slots[slot as usize];
                 let piece = &placed.pieces[slot.piece as usize];
                 let columns = &columns[slot.piece as usize];
-                let is_begin = matches!(item.what, What::Begin(..));
+                let is_begin = matches!(item.what, ItemKind::Begin(..));
                 let track = self.slices.get(slot.track as usize).copied().unwrap_or(0);
                 self.event(out, time, if is_begin { 1 } else { 3 }, track, |out| {
                     wire::unsigned(out, event::NAME, name);
@@ -222,7 +222,7 @@ fn category_name(table: &TableSpec, domain: Option<u32>, style: Option<u32>) -> 
             Some(range_style::PYTHON) => "python_function",
             _ => "user_annotation",
         },
-        table => words::category(table).unwrap_or(words::OTHER),
+        table => kind_names::category(table).unwrap_or(kind_names::OTHER),
     }
 }
 
@@ -266,10 +266,10 @@ mod tests {
             for (domain, style) in codes().flat_map(|domain| codes().map(move |style| (domain, style))) {
                 let name = category_name(table, domain, style);
                 let place = "put it into CATEGORIES (src/export/perfetto/names.rs) and category_name";
-                let is_known = name != words::OTHER && CATEGORIES.contains(&name);
+                let is_known = name != kind_names::OTHER && CATEGORIES.contains(&name);
                 assert!(is_known, "table {}, category {name}: {place}", table.name);
             }
         }
-        assert_eq!(CATEGORIES.last(), Some(&words::OTHER));
+        assert_eq!(CATEGORIES.last(), Some(&kind_names::OTHER));
     }
 }

@@ -18,17 +18,17 @@ pub struct Item {
     /// When.
     pub at_ns: i64,
     /// What the item is.
-    pub what: What,
+    pub what: ItemKind,
 }
 
 /// What is to be written.
 #[derive(Clone, Copy, Debug)]
-pub enum What {
+pub enum ItemKind {
     /// A slice begins: index of the slot, number of its name.
     Begin(u32, u64),
     /// The innermost slice of this track ends.
     End(u64),
-    /// A moment, as [`What::Begin`].
+    /// A moment, as [`ItemKind::Begin`].
     Moment(u32, u64),
     /// A counter has this value from now on.
     Count(u32, i64),
@@ -89,12 +89,12 @@ impl Items {
             let name = names.of(&piece.rows, columns, i);
             match slot.form {
                 Form::Slice | Form::Open => {
-                    self.list.push(Item { at_ns, what: What::Begin(index as u32, name) });
+                    self.list.push(Item { at_ns, what: ItemKind::Begin(index as u32, name) });
                     self.begin(piece, columns, slot, tracks, out);
                 }
                 // Where a record without valid times belongs nobody knows; it is no slice.
                 Form::Moment | Form::Timeless => {
-                    self.list.push(Item { at_ns, what: What::Moment(index as u32, name) });
+                    self.list.push(Item { at_ns, what: ItemKind::Moment(index as u32, name) });
                     if self.with_counters && piece.table() == &tables::MEMORY {
                         self.memory(piece, columns, slot, tracks, out);
                     }
@@ -114,11 +114,11 @@ impl Items {
         {
             self.open.pop();
             let at_ns = ending.end_ns;
-            self.list.push(Item { at_ns, what: What::End(ending.track) });
+            self.list.push(Item { at_ns, what: ItemKind::End(ending.track) });
             if let Some((process, device)) = ending.device {
                 let busy = tracks.counter(Counter::Busy(process, device), out);
                 if self.change(busy, -1) == 0 {
-                    self.list.push(Item { at_ns, what: What::Count(busy, 0) });
+                    self.list.push(Item { at_ns, what: ItemKind::Count(busy, 0) });
                 }
             }
             if let Some((counter, rate)) = ending.copy {
@@ -145,7 +145,7 @@ impl Items {
             device = Some((process, number));
             let busy = tracks.counter(Counter::Busy(process, number), out);
             if self.change(busy, 1) == 1 {
-                self.list.push(Item { at_ns, what: What::Count(busy, 1) });
+                self.list.push(Item { at_ns, what: ItemKind::Count(busy, 1) });
             }
             if is_copy && let Some(rate) = bytes_per_s(columns.bytes.get(i), columns.duration_ns.get(i)) {
                 let kind = columns.kind.get(i).unwrap_or(0);
@@ -157,7 +157,7 @@ impl Items {
         if self.with_counters && slot.is_linked {
             let queue = tracks.counter(Counter::Queue(process), out);
             let length = self.change(queue, if is_work { -1 } else { 1 });
-            self.list.push(Item { at_ns, what: What::Count(queue, length) });
+            self.list.push(Item { at_ns, what: ItemKind::Count(queue, length) });
         }
         if slot.form == Form::Slice {
             self.begun += 1;
@@ -170,7 +170,7 @@ impl Items {
     fn rate(&mut self, at_ns: i64, counter: u32, by: i64) {
         // Summed as whole numbers, so that it is exactly 0 when nothing is copied.
         let rate = self.change(counter, by) as f64 / 1e9;
-        self.list.push(Item { at_ns, what: What::Measure(counter, rate) });
+        self.list.push(Item { at_ns, what: ItemKind::Measure(counter, rate) });
     }
 
     fn memory(&mut self, piece: &Piece, columns: &Columns, slot: &Slot, tracks: &mut Tracks, out: &mut Vec<u8>) {
@@ -183,7 +183,7 @@ impl Items {
         let address = columns.address.get(i).unwrap_or(0);
         if let Some((_, sum)) = self.allocated.take(device, operation, address, bytes) {
             let counter = tracks.counter(Counter::Memory(device.0, device.1), out);
-            self.list.push(Item { at_ns: slot.start_ns, what: What::Count(counter, sum) });
+            self.list.push(Item { at_ns: slot.start_ns, what: ItemKind::Count(counter, sum) });
         }
     }
 
@@ -193,7 +193,7 @@ impl Items {
             let metric = columns.metric_id.get(i).unwrap_or(0);
             let (device, pid) = (columns.device.get(i), columns.of_pid.get(i));
             let counter = tracks.counter(Counter::Sample(piece.process, device, pid, metric), out);
-            self.list.push(Item { at_ns: slot.start_ns, what: What::Measure(counter, value) });
+            self.list.push(Item { at_ns: slot.start_ns, what: ItemKind::Measure(counter, value) });
         }
     }
 }

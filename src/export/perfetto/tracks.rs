@@ -199,7 +199,7 @@ impl<'a, 'n> Tracks<'a, 'n> {
             Counter::Busy(process, device) => (self.device(out, process, device), "busy".to_owned(), "", 0),
             Counter::Queue(process) => (self.process(out, process), "launched and not begun".to_owned(), "", 1),
             Counter::Copies(process, device, kind) => {
-                let (word, _) = crate::lines::words::copy_word(kind);
+                let (word, _) = crate::lines::kind_names::copy_word(kind);
                 (self.device(out, process, device), format!("copies {word}"), "GB/s", 2 + u64::from(kind))
             }
             Counter::Memory(process, device) => {

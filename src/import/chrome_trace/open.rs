@@ -40,11 +40,11 @@ pub struct Edge {
     time_ns: i64,
     /// Byte offset in the text, for notes.
     offset: u64,
-    what: What,
+    what: EdgeKind,
 }
 
 #[derive(Debug)]
-enum What {
+enum EdgeKind {
     Begin(Open),
     /// The name id of what ends, 0 where the event has no name.
     End(u32),
@@ -53,12 +53,12 @@ enum What {
 impl Edge {
     /// The beginning of a range.
     pub fn begin(open: Open, offset: u64) -> Edge {
-        Edge { time_ns: open.start_ns, offset, what: What::Begin(open) }
+        Edge { time_ns: open.start_ns, offset, what: EdgeKind::Begin(open) }
     }
 
     /// An end.
     pub fn end(time_ns: i64, name_id: u32, offset: u64) -> Edge {
-        Edge { time_ns, offset, what: What::End(name_id) }
+        Edge { time_ns, offset, what: EdgeKind::End(name_id) }
     }
 }
 
@@ -126,16 +126,16 @@ impl Edges {
     fn take(&mut self, lane: Lane, edge: Edge) -> Option<Closed> {
         let Edge { time_ns, offset, what } = edge;
         match what {
-            What::Begin(open) if self.count >= OPEN => {
+            EdgeKind::Begin(open) if self.count >= OPEN => {
                 self.left_open += 1;
                 Some(Closed { open, end_ns: None, offset })
             }
-            What::Begin(open) => {
+            EdgeKind::Begin(open) => {
                 self.count += 1;
                 self.open.entry(lane).or_default().push((open, offset));
                 None
             }
-            What::End(name_id) => {
+            EdgeKind::End(name_id) => {
                 let stack = self.open.get_mut(&lane);
                 let is_last = stack.as_ref().is_some_and(|stack| stack.len() == 1);
                 let ended = stack.and_then(Vec::pop);

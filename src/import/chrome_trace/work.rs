@@ -12,7 +12,7 @@ use trace_format::tables::{self, KernelRow, MemcpyRow, MemsetRow, ShapeRow};
 
 /// What kind of work it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum WorkKind {
     /// A kernel, or whatever a device without kernels runs.
     Kernel,
     /// A copy: its kind and the memories, as CUPTI numbers them.
@@ -25,7 +25,7 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Work {
     /// What kind of work.
-    pub kind: Kind,
+    pub kind: WorkKind,
     device: u32,
     stream: u32,
     context: u32,
@@ -114,15 +114,15 @@ impl Work {
         };
         let copy = codes::any_copy(name);
         let kind = match (category, copy) {
-            (Category::Memset, _) => Kind::Fill,
+            (Category::Memset, _) => WorkKind::Fill,
             (Category::Memcpy, _) | (_, Some(_)) => {
                 let (kind, src, dst) = copy.unwrap_or_default();
                 let (src, dst) = details.memories.filter(|&memories| memories != (0, 0)).unwrap_or((src, dst));
-                Kind::Copy(kind, src, dst)
+                WorkKind::Copy(kind, src, dst)
             }
-            _ if codes::is_fill(name) => Kind::Fill,
-            _ if place == LaneKind::Copies => Kind::Copy(0, 0, 0),
-            _ => Kind::Kernel,
+            _ if codes::is_fill(name) => WorkKind::Fill,
+            _ if place == LaneKind::Copies => WorkKind::Copy(0, 0, 0),
+            _ => WorkKind::Kernel,
         };
         let [grid_x, grid_y, grid_z] = triple(args.grid.or(details.grid));
         let [block_x, block_y, block_z] = triple(args.block.or(details.block));
@@ -149,9 +149,9 @@ impl Work {
     /// The table of its row.
     pub fn table(&self) -> &'static TableSpec {
         match self.kind {
-            Kind::Kernel => &tables::KERNEL,
-            Kind::Copy(..) => &tables::MEMCPY,
-            Kind::Fill => &tables::MEMSET,
+            WorkKind::Kernel => &tables::KERNEL,
+            WorkKind::Copy(..) => &tables::MEMCPY,
+            WorkKind::Fill => &tables::MEMSET,
         }
     }
 
@@ -165,14 +165,14 @@ impl Work {
             };
         }
         match kind {
-            Kind::Kernel => {
+            WorkKind::Kernel => {
                 let shape_id = sink.shape(ShapeRow { name_id, ..shape });
                 sink.push(process, row!(KernelRow { shape_id }));
             }
-            Kind::Copy(kind, src_kind, dst_kind) => {
+            WorkKind::Copy(kind, src_kind, dst_kind) => {
                 sink.push(process, row!(MemcpyRow { kind, src_kind, dst_kind, bytes }));
             }
-            Kind::Fill => sink.push(process, row!(MemsetRow { bytes })),
+            WorkKind::Fill => sink.push(process, row!(MemsetRow { bytes })),
         }
     }
 }

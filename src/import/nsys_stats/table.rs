@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 /// What a table is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TableKind {
     /// Sums of durations; the section unless a column `Category` says.
     Durations(Section),
     /// Sums of sizes.
@@ -38,7 +38,7 @@ enum Layout {
 #[derive(Debug)]
 pub struct Table {
     /// What its rows are.
-    pub kind: Kind,
+    pub kind: TableKind,
     /// Column names without units and spaces, in lower case, and the units.
     columns: Vec<(String, Vec<u8>)>,
     layout: Layout,
@@ -84,7 +84,7 @@ impl Table {
         let mut columns: Vec<(String, Vec<u8>)> =
             cells(header, &starts).iter().map(|name| split_unit(name)).collect();
         let kind = kind(&columns)?;
-        if kind == Kind::Sizes {
+        if kind == TableKind::Sizes {
             let (_, unit) = split_unit(title.trim_ascii_end());
             columns.iter_mut().filter(|(_, own)| own.is_empty()).for_each(|(_, own)| own.clone_from(&unit));
         }
@@ -107,12 +107,12 @@ impl Table {
 }
 
 /// What a table with these columns is.
-fn kind(columns: &[(String, Vec<u8>)]) -> Option<Kind> {
+fn kind(columns: &[(String, Vec<u8>)]) -> Option<TableKind> {
     let has = |name: &str| columns.iter().any(|(known, _)| known == name);
     let sums = has("totaltime") && (has("min") || has("minimum")) && (has("max") || has("maximum"));
     let counts = ["instances", "numcalls", "count", "calls", "operations"];
     let kind = if sums && counts.iter().any(|count| has(count)) {
-        Kind::Durations(if has("source") {
+        TableKind::Durations(if has("source") {
             Section::HostCalls
         } else if has("numcalls") || has("calls") {
             Section::Api
@@ -122,17 +122,17 @@ fn kind(columns: &[(String, Vec<u8>)]) -> Option<Kind> {
             Section::Gpu
         })
     } else if has("total") && (has("count") && has("operation") || has("operations") && has("name")) {
-        Kind::Sizes
+        TableKind::Sizes
     } else if has("apistart") && has("kernelstart") && has("kernelname") {
-        Kind::ExecTrace
+        TableKind::ExecTrace
     } else if has("start") && has("duration") && (has("grdx") || has("strm")) && has("name") {
-        Kind::GpuTrace
+        TableKind::GpuTrace
     } else if has("start") && has("duration") && has("corrid") && has("name") {
-        Kind::ApiTrace
+        TableKind::ApiTrace
     } else if has("start") && has("end") && has("rangeid") && has("name") {
-        Kind::RangeTrace
+        TableKind::RangeTrace
     } else if (has("tavg") && has("kernelname")) || has("projectedstart") || has("nvtxinst") {
-        Kind::Other
+        TableKind::Other
     } else {
         return None;
     };

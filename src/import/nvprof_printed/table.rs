@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 /// What the rows of a table are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TableKind {
     /// Sums by name.
     Summary,
     /// Kernels, copies, fills, unified memory; API calls among them if both were asked for.
@@ -32,7 +32,7 @@ struct Column {
 #[derive(Debug)]
 pub struct Table {
     /// What its rows are.
-    pub kind: Kind,
+    pub kind: TableKind,
     /// Whether it is CSV.
     pub csv: bool,
     /// What parts its values if it is.
@@ -85,19 +85,19 @@ impl Table {
             .collect();
         let has = |name: &str| columns.iter().any(|column| column.name == name);
         let kind = if has("Time") && has("Calls") && has("Min") && has("Max") && has("Name") {
-            Kind::Summary
+            TableKind::Summary
         } else if has("Start") && has("Duration") && has("Name") {
             match (has("Grid X") || has("Grid Size"), has("Device")) {
-                (true, _) => Kind::GpuTrace,
-                (false, true) => Kind::OpenaccTrace,
-                (false, false) => Kind::ApiTrace,
+                (true, _) => TableKind::GpuTrace,
+                (false, true) => TableKind::OpenaccTrace,
+                (false, false) => TableKind::ApiTrace,
             }
         } else if has("Count") && has("Total Size") {
             // The last column of the CSV form has no name.
             if let Some(last) = columns.last_mut().filter(|last| last.name.is_empty()) {
                 "Name".clone_into(&mut last.name);
             }
-            Kind::Sizes
+            TableKind::Sizes
         } else {
             return None;
         };
@@ -106,7 +106,7 @@ impl Table {
 
     /// Whether nvprof says below the table, behind an empty line, what its columns mean: below listings of GPU work in text.
     pub fn is_explained_below(&self) -> bool {
-        !self.csv && self.kind == Kind::GpuTrace && self.columns.iter().any(|column| column.name == "Regs")
+        !self.csv && self.kind == TableKind::GpuTrace && self.columns.iter().any(|column| column.name == "Regs")
     }
 
     /// Takes the line below the header if it holds units.

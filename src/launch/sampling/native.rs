@@ -3,10 +3,10 @@
 
 pub mod image;
 pub mod maps;
-pub mod memory;
 pub mod stop;
 
 use super::{Frame, NATIVE};
+use crate::os::memory;
 use framehop::{ExplicitModuleSectionInfo, Module, Unwinder as _};
 use hashbrown::HashMap;
 use image::Image;

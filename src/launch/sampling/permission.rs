@@ -1,7 +1,8 @@
 //! Why a process cannot be looked into, and how to get permission.
 
-use super::native::{maps, memory};
+use super::native::maps;
 use super::threads;
+use crate::os::memory;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;

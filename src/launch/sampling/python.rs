@@ -6,8 +6,8 @@
 //! is older than its lower part by microseconds.
 
 use super::merge::PythonFrame;
-use super::native::memory;
 use super::{ACTIVE, Frame, HOLDS_GIL, Options, PYTHON, threads};
+use crate::os::memory;
 use py_spy::config::LockingStrategy;
 use py_spy::{Config, PythonSpy};
 use std::time::{Duration, Instant};

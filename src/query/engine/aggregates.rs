@@ -1,6 +1,6 @@
 //! Functions of the values of many rows. Adding one is one line in [`AGGREGATES`].
 
-use super::column::{Column, Kind, NO_ROW, Values};
+use super::column::{Column, NO_ROW, SqlType, Values};
 use super::keys::{self, Groups, SortKey};
 use super::problem::{Problem, Result};
 
@@ -116,7 +116,7 @@ pub fn aggregate(of: Of, call: Call, groups: &Groups) -> Result<Column> {
         return Ok(Column::ints(counts, None));
     };
     // Rows that take part: NULLs never do.
-    let takes_part = |row: usize| argument.kind != Kind::Null && argument.is_valid(row);
+    let takes_part = |row: usize| argument.kind != SqlType::Null && argument.is_valid(row);
     let mut rows = match (call.rows, argument.valid.is_some()) {
         (None, false) => None,
         (None, true) => Some((0..total as u32).filter(|&row| takes_part(row as usize)).collect::<Vec<u32>>()),
@@ -171,7 +171,7 @@ pub fn aggregate(of: Of, call: Call, groups: &Groups) -> Result<Column> {
         Of::Variance { sample } => input.variance(sample, false),
         Of::Deviation { sample } => input.variance(sample, true),
         Of::Join => {
-            let texts = super::operators::cast(argument, Kind::Text, true)?;
+            let texts = super::operators::cast(argument, SqlType::Text, true)?;
             let between = call.arguments.get(1).map_or(Some(","), Column::constant_text).unwrap_or("").to_owned();
             let mut out: Vec<Option<String>> = vec![None; groups.len()];
             input.each(|group, row| {
@@ -213,7 +213,7 @@ impl Input<'_> {
     fn each(&self, mut take: impl FnMut(usize, usize)) {
         let of = &self.groups.of;
         match self.rows {
-            None if self.argument.kind == Kind::Null => {}
+            None if self.argument.kind == SqlType::Null => {}
             None => of.iter().enumerate().for_each(|(row, &group)| take(group as usize, row)),
             Some(rows) => rows.iter().for_each(|&row| take(of[row as usize] as usize, row as usize)),
         }
@@ -238,7 +238,7 @@ impl Input<'_> {
 
     fn sum(&self) -> Result<Column> {
         let argument = self.argument;
-        if argument.kind == Kind::Float {
+        if argument.kind == SqlType::Float {
             return Ok(Column::floats(self.float_sums()?, None).with_valid(Some(self.there())));
         }
         let mut sums = vec![0_i128; self.groups.len()];
@@ -302,8 +302,8 @@ impl Input<'_> {
                 let value = values[by.at(row)];
                 (value.is_nan(), value)
             }),
-            Values::Text(codes, words) => {
-                let ranks = words.ranks();
+            Values::Text(codes, dictionary) => {
+                let ranks = dictionary.ranks();
                 find!(|row: usize| ranks[codes[by.at(row)] as usize]);
             }
         }

@@ -1,17 +1,17 @@
 //! Columns of values: what every expression gives and takes.
 //!
 //! Numbers are 64 bits wide, so that sums and differences of times never wrap unseen. Text is a code into a dictionary
-//! of words ([`super::words`]): a trace has few names and many rows, so comparing, grouping and sorting text works on
+//! of words ([`super::dictionary`]): a trace has few names and many rows, so comparing, grouping and sorting text works on
 //! codes. A column of length 1 that stands for every row is constant; literals are.
 
+use super::dictionary::{Dictionary, Interner};
 use super::problem::{Problem, Result};
-use super::words::{Interner, Words};
 use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The type of a column, as SQL sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SqlType {
     /// Nothing but NULL.
     Null,
     /// Yes or no.
@@ -28,32 +28,32 @@ pub enum Kind {
     Text,
 }
 
-impl Kind {
+impl SqlType {
     /// The word in messages.
     pub fn word(self) -> &'static str {
         match self {
-            Kind::Null => "NULL",
-            Kind::Bool => "boolean",
-            Kind::Int | Kind::Id | Kind::Id64 => "integer",
-            Kind::Float => "decimal",
-            Kind::Text => "text",
+            SqlType::Null => "NULL",
+            SqlType::Bool => "boolean",
+            SqlType::Int | SqlType::Id | SqlType::Id64 => "integer",
+            SqlType::Float => "decimal",
+            SqlType::Text => "text",
         }
     }
 
     /// Whether values are counted on, without fractions.
     pub fn is_integer(self) -> bool {
-        matches!(self, Kind::Int | Kind::Id | Kind::Id64)
+        matches!(self, SqlType::Int | SqlType::Id | SqlType::Id64)
     }
 
     /// The kind that holds values of both; `None` for text beside numbers.
-    pub fn join(self, other: Kind) -> Option<Kind> {
+    pub fn join(self, other: SqlType) -> Option<SqlType> {
         match (self, other) {
             (a, b) if a == b => Some(a),
-            (Kind::Null, kind) | (kind, Kind::Null) => Some(kind),
-            (Kind::Text, _) | (_, Kind::Text) => None,
-            (Kind::Float, _) | (_, Kind::Float) => Some(Kind::Float),
-            (Kind::Id64, Kind::Id) | (Kind::Id, Kind::Id64) => Some(Kind::Id64),
-            _ => Some(Kind::Int),
+            (SqlType::Null, kind) | (kind, SqlType::Null) => Some(kind),
+            (SqlType::Text, _) | (_, SqlType::Text) => None,
+            (SqlType::Float, _) | (_, SqlType::Float) => Some(SqlType::Float),
+            (SqlType::Id64, SqlType::Id) | (SqlType::Id, SqlType::Id64) => Some(SqlType::Id64),
+            _ => Some(SqlType::Int),
         }
     }
 }
@@ -61,16 +61,16 @@ impl Kind {
 /// The values of a column, shared by its copies; what stands where a row is NULL means nothing.
 #[derive(Clone, Debug)]
 pub enum Values {
-    /// Values of [`Kind::Bool`].
+    /// Values of [`SqlType::Bool`].
     Bool(Arc<Vec<bool>>),
-    /// Of integers of every kind, and of [`Kind::Null`].
+    /// Of integers of every kind, and of [`SqlType::Null`].
     Int(Arc<Vec<i64>>),
-    /// Of [`Kind::Id64`], where one is beyond the signed range.
+    /// Of [`SqlType::Id64`], where one is beyond the signed range.
     Wide(Arc<Vec<u64>>),
-    /// Values of [`Kind::Float`].
+    /// Values of [`SqlType::Float`].
     Float(Arc<Vec<f64>>),
-    /// Codes of words.
-    Text(Arc<Vec<u32>>, Arc<Words>),
+    /// Codes of texts.
+    Text(Arc<Vec<u32>>, Arc<Dictionary>),
 }
 
 impl Values {
@@ -94,9 +94,9 @@ impl Values {
         Values::Float(Arc::new(values))
     }
 
-    /// Codes of `words`.
-    pub fn codes(codes: Vec<u32>, words: Arc<Words>) -> Values {
-        Values::Text(Arc::new(codes), words)
+    /// Codes of `dictionary`.
+    pub fn codes(codes: Vec<u32>, dictionary: Arc<Dictionary>) -> Values {
+        Values::Text(Arc::new(codes), dictionary)
     }
 }
 
@@ -124,7 +124,7 @@ pub enum Value {
 #[derive(Clone, Debug)]
 pub struct Column {
     /// The type.
-    pub kind: Kind,
+    pub kind: SqlType,
     /// The values.
     pub values: Values,
     /// Which rows have a value; all have one where this is `None`.
@@ -135,23 +135,23 @@ pub struct Column {
 
 impl Column {
     /// A column in which every row has a value.
-    pub fn new(kind: Kind, values: Values) -> Column {
+    pub fn new(kind: SqlType, values: Values) -> Column {
         Column { kind, values, valid: None, constant: false }
     }
 
     /// Integers, some of them missing.
     pub fn ints(values: Vec<i64>, valid: Valid) -> Column {
-        Column { kind: Kind::Int, values: Values::ints(values), valid, constant: false }
+        Column { kind: SqlType::Int, values: Values::ints(values), valid, constant: false }
     }
 
     /// Decimals, some of them missing.
     pub fn floats(values: Vec<f64>, valid: Valid) -> Column {
-        Column { kind: Kind::Float, values: Values::floats(values), valid, constant: false }
+        Column { kind: SqlType::Float, values: Values::floats(values), valid, constant: false }
     }
 
     /// Truth values, some of them unknown.
     pub fn bools(values: Vec<bool>, valid: Valid) -> Column {
-        Column { kind: Kind::Bool, values: Values::bools(values), valid, constant: false }
+        Column { kind: SqlType::Bool, values: Values::bools(values), valid, constant: false }
     }
 
     /// Text, row by row.
@@ -164,14 +164,14 @@ impl Column {
                 text.map_or(0, |text| interner.code(text.as_ref()))
             })
             .collect();
-        let column = Column::new(Kind::Text, Values::codes(codes, Arc::new(interner.words())));
+        let column = Column::new(SqlType::Text, Values::codes(codes, Arc::new(interner.dictionary())));
         column.with_valid(Some(valid))
     }
 
     /// Nothing but NULL, as one constant.
     pub fn null() -> Column {
         Column {
-            kind: Kind::Null,
+            kind: SqlType::Null,
             values: Values::ints(vec![0]),
             valid: Some(Arc::new(vec![false])),
             constant: true,
@@ -182,11 +182,11 @@ impl Column {
     pub fn constant(value: Value) -> Column {
         let (kind, values) = match value {
             Value::Null => return Column::null(),
-            Value::Bool(value) => (Kind::Bool, Values::bools(vec![value])),
-            Value::Int(value) => (Kind::Int, Values::ints(vec![value])),
-            Value::Wide(value) => (Kind::Id64, Values::wides(vec![value])),
-            Value::Float(value) => (Kind::Float, Values::floats(vec![value])),
-            Value::Text(text) => (Kind::Text, Values::codes(vec![0], Arc::new(Words::one(&text)))),
+            Value::Bool(value) => (SqlType::Bool, Values::bools(vec![value])),
+            Value::Int(value) => (SqlType::Int, Values::ints(vec![value])),
+            Value::Wide(value) => (SqlType::Id64, Values::wides(vec![value])),
+            Value::Float(value) => (SqlType::Float, Values::floats(vec![value])),
+            Value::Text(text) => (SqlType::Text, Values::codes(vec![0], Arc::new(Dictionary::one(&text)))),
         };
         Column { kind, values, valid: None, constant: true }
     }
@@ -198,7 +198,7 @@ impl Column {
             true => Values::ints(values.into_iter().map(|value| value as i64).collect()),
             false => Values::wides(values),
         };
-        Column { kind: Kind::Id64, values, valid, constant: false }
+        Column { kind: SqlType::Id64, values, valid, constant: false }
     }
 
     /// With another record of which rows have a value; none, where all have one.
@@ -233,7 +233,7 @@ impl Column {
     /// One value.
     pub fn value(&self, row: usize) -> Value {
         let at = self.at(row);
-        if self.kind == Kind::Null || !self.is_valid(row) {
+        if self.kind == SqlType::Null || !self.is_valid(row) {
             return Value::Null;
         }
         match &self.values {
@@ -241,14 +241,14 @@ impl Column {
             Values::Int(values) => Value::Int(values[at]),
             Values::Wide(values) => Value::Wide(values[at]),
             Values::Float(values) => Value::Float(values[at]),
-            Values::Text(codes, words) => Value::Text(words.text(codes[at]).to_owned()),
+            Values::Text(codes, dictionary) => Value::Text(dictionary.text(codes[at]).to_owned()),
         }
     }
 
     /// The text of one row, of a text column.
     pub fn text(&self, row: usize) -> Option<&str> {
         match &self.values {
-            Values::Text(codes, words) if self.is_valid(row) => Some(words.text(codes[self.at(row)])),
+            Values::Text(codes, dictionary) if self.is_valid(row) => Some(dictionary.text(codes[self.at(row)])),
             _ => None,
         }
     }
@@ -268,7 +268,7 @@ impl Column {
             Values::Int(values) => Values::ints(vec![values[0]; rows]),
             Values::Wide(values) => Values::wides(vec![values[0]; rows]),
             Values::Float(values) => Values::floats(vec![values[0]; rows]),
-            Values::Text(codes, words) => Values::codes(vec![codes[0]; rows], Arc::clone(words)),
+            Values::Text(codes, dictionary) => Values::codes(vec![codes[0]; rows], Arc::clone(dictionary)),
         };
         let valid = self.valid.as_ref().map(|valid| Arc::new(vec![valid[0]; rows]));
         Cow::Owned(Column { kind: self.kind, values, valid, constant: false })
@@ -279,7 +279,7 @@ impl Column {
         if self.constant && !index.contains(&NO_ROW) {
             return self.clone();
         }
-        if self.stored() == 0 || (self.kind == Kind::Null) {
+        if self.stored() == 0 || (self.kind == SqlType::Null) {
             let nothing = Column::null().widened(self.kind).unwrap_or_else(|_| Column::null());
             return nothing.full(index.len()).into_owned();
         }
@@ -289,8 +289,8 @@ impl Column {
             Values::Int(values) => Values::ints(index.iter().map(|&row| values[whole(row)]).collect()),
             Values::Wide(values) => Values::wides(index.iter().map(|&row| values[whole(row)]).collect()),
             Values::Float(values) => Values::floats(index.iter().map(|&row| values[whole(row)]).collect()),
-            Values::Text(codes, words) => {
-                Values::codes(index.iter().map(|&row| codes[whole(row)]).collect(), Arc::clone(words))
+            Values::Text(codes, dictionary) => {
+                Values::codes(index.iter().map(|&row| codes[whole(row)]).collect(), Arc::clone(dictionary))
             }
         };
         let missing = index.contains(&NO_ROW);
@@ -347,13 +347,13 @@ impl Column {
         }
     }
 
-    /// Codes and words.
+    /// Codes and the texts that they stand for.
     ///
     /// # Errors
     /// Fails if the column does not hold text.
-    pub fn as_text(&self) -> Result<(&[u32], &Arc<Words>)> {
+    pub fn as_text(&self) -> Result<(&[u32], &Arc<Dictionary>)> {
         match &self.values {
-            Values::Text(codes, words) => Ok((codes, words)),
+            Values::Text(codes, dictionary) => Ok((codes, dictionary)),
             _ => Err(Problem::kind("text", self.kind)),
         }
     }
@@ -373,26 +373,26 @@ impl Column {
     /// # Errors
     /// Fails if `kind` cannot hold the values: text is never a number, a number is never text, and a decimal is never
     /// an integer.
-    pub fn widened(&self, kind: Kind) -> Result<Column> {
+    pub fn widened(&self, kind: SqlType) -> Result<Column> {
         let as_it_is = |values: Values| Column { kind, values, valid: self.valid.clone(), constant: self.constant };
         if self.kind == kind {
             return Ok(self.clone());
         }
-        if self.kind == Kind::Null {
+        if self.kind == SqlType::Null {
             let values = match kind {
-                Kind::Bool => Values::bools(vec![false; self.stored()]),
-                Kind::Float => Values::floats(vec![0.0; self.stored()]),
-                Kind::Text => Values::codes(vec![0; self.stored()], Arc::new(Words::one(""))),
-                Kind::Null | Kind::Int | Kind::Id | Kind::Id64 => self.values.clone(),
+                SqlType::Bool => Values::bools(vec![false; self.stored()]),
+                SqlType::Float => Values::floats(vec![0.0; self.stored()]),
+                SqlType::Text => Values::codes(vec![0; self.stored()], Arc::new(Dictionary::one(""))),
+                SqlType::Null | SqlType::Int | SqlType::Id | SqlType::Id64 => self.values.clone(),
             };
             return Ok(as_it_is(values));
         }
         match kind {
-            Kind::Float => Ok(as_it_is(Values::floats(self.as_floats()?.into_owned()))),
-            Kind::Bool => Ok(as_it_is(Values::bools(self.as_bools()?.into_owned()))),
-            Kind::Text => self.as_text().and(Err(Problem::kind("text", self.kind))),
-            Kind::Int => Ok(as_it_is(Values::ints(self.as_ints()?.into_owned()))),
-            Kind::Id | Kind::Id64 | Kind::Null => Ok(as_it_is(match &self.values {
+            SqlType::Float => Ok(as_it_is(Values::floats(self.as_floats()?.into_owned()))),
+            SqlType::Bool => Ok(as_it_is(Values::bools(self.as_bools()?.into_owned()))),
+            SqlType::Text => self.as_text().and(Err(Problem::kind("text", self.kind))),
+            SqlType::Int => Ok(as_it_is(Values::ints(self.as_ints()?.into_owned()))),
+            SqlType::Id | SqlType::Id64 | SqlType::Null => Ok(as_it_is(match &self.values {
                 Values::Wide(values) => Values::Wide(values.clone()),
                 _ => Values::ints(self.as_ints()?.into_owned()),
             })),
@@ -408,7 +408,7 @@ pub const NO_ROW: u32 = u32::MAX;
 /// # Errors
 /// Fails if some parts hold text and others hold numbers.
 pub fn concat(parts: &[(&Column, usize)]) -> Result<Column> {
-    let mut kind = Kind::Null;
+    let mut kind = SqlType::Null;
     for (part, _) in parts {
         kind = kind.join(part.kind).ok_or_else(|| Problem::mixed(kind, part.kind))?;
     }
@@ -425,30 +425,30 @@ pub fn concat(parts: &[(&Column, usize)]) -> Result<Column> {
         valid
     });
     let values = match kind {
-        Kind::Bool => {
+        SqlType::Bool => {
             let mut values = Vec::with_capacity(rows);
             for part in &parts {
                 values.extend_from_slice(&part.as_bools()?);
             }
             Values::bools(values)
         }
-        Kind::Float => {
+        SqlType::Float => {
             let mut values = Vec::with_capacity(rows);
             for part in &parts {
                 values.extend_from_slice(&part.as_floats()?);
             }
             Values::floats(values)
         }
-        Kind::Text => {
+        SqlType::Text => {
             let mut interner = Interner::default();
             let mut codes = Vec::with_capacity(rows);
             for part in &parts {
-                let (own, words) = part.as_text()?;
-                interner.extend(own, words, &mut codes);
+                let (own, dictionary) = part.as_text()?;
+                interner.extend(own, dictionary, &mut codes);
             }
-            Values::codes(codes, Arc::new(interner.words()))
+            Values::codes(codes, Arc::new(interner.dictionary()))
         }
-        Kind::Null | Kind::Int | Kind::Id | Kind::Id64 => {
+        SqlType::Null | SqlType::Int | SqlType::Id | SqlType::Id64 => {
             if parts.iter().any(|part| matches!(part.values, Values::Wide(_))) {
                 let wide = |part: &Column| match &part.values {
                     Values::Wide(values) => values.to_vec(),

@@ -1,7 +1,7 @@
 //! Expressions over the rows of a relation, or over its groups.
 
 use super::aggregates::{self, Call, Of};
-use super::column::{Column, Kind, Value};
+use super::column::{Column, SqlType, Value};
 use super::functions;
 use super::keys::{Groups, SortKey};
 use super::literals::{literal, number, short, type_of};
@@ -285,7 +285,7 @@ impl<'q> Scope<'q> {
         let equal = operators::compare(&a, &b, rows, Ordering::is_eq)?;
         let truth = equal.as_bools()?;
         let n = operators::length(&a, &b, rows);
-        let there = |column: &Column, row: usize| column.kind != Kind::Null && column.is_valid(row);
+        let there = |column: &Column, row: usize| column.kind != SqlType::Null && column.is_valid(row);
         let values = (0..n)
             .map(|row| match (there(&a, row), there(&b, row)) {
                 (true, true) => truth[equal.at(row)],
@@ -334,7 +334,7 @@ impl<'q> Scope<'q> {
             B::GtEq => compare(a, b, rows, Ordering::is_ge),
             B::And => logic(false, a, b, rows),
             B::Or => logic(true, a, b, rows),
-            B::Xor => compare(&a.widened(Kind::Bool)?, &b.widened(Kind::Bool)?, rows, Ordering::is_ne),
+            B::Xor => compare(&a.widened(SqlType::Bool)?, &b.widened(SqlType::Bool)?, rows, Ordering::is_ne),
             B::StringConcat => functions::concatenate(a, b, rows),
             B::BitwiseAnd => bits(a, b, rows, |a, b| a & b),
             B::BitwiseOr => bits(a, b, rows, |a, b| a | b),

@@ -3,10 +3,10 @@
 //! Adding one is one line in [`FUNCTIONS`]. A function of text runs once for each distinct text where its other
 //! arguments are constants, which in traces is thousands of times less often than once a row.
 
-use super::column::{Column, Kind, Value};
+use super::column::{Column, SqlType, Value};
+use super::dictionary::Interner;
 use super::operators::{self, Arithmetic};
 use super::problem::{Problem, Result};
-use super::words::Interner;
 use std::sync::Arc;
 
 /// A function of the values of one row.
@@ -150,7 +150,7 @@ fn numbers_only(values: Vec<f64>, valid: Option<&Vec<bool>>) -> Column {
 }
 
 fn abs(a: &Column, rows: usize) -> Result<Column> {
-    if a.kind == Kind::Float {
+    if a.kind == SqlType::Float {
         return float(a, f64::abs);
     }
     let negative = operators::negative(a, rows)?;
@@ -245,7 +245,7 @@ pub fn choose(cases: &[(Column, Column)], otherwise: &Column, rows: usize) -> Re
 
 /// Arguments as text, whatever they are.
 fn as_texts(arguments: &[Column]) -> Result<Vec<Column>> {
-    arguments.iter().map(|a| operators::cast(a, Kind::Text, true)).collect()
+    arguments.iter().map(|a| operators::cast(a, SqlType::Text, true)).collect()
 }
 
 /// Rows in which all arguments have a value.
@@ -262,14 +262,14 @@ fn text(arguments: &[Column], rows: usize, of: impl Fn(&[&str]) -> String) -> Re
     let valid = all_valid(&arguments, rows);
     let mut interner = Interner::default();
     let codes = if others_constant {
-        let (codes, words) = arguments[0].as_text()?;
+        let (codes, dictionary) = arguments[0].as_text()?;
         let first = &arguments[0];
-        let mut known = vec![u32::MAX; words.len().max(1)];
+        let mut known = vec![u32::MAX; dictionary.len().max(1)];
         let mut parts = vec![""];
         parts.extend(&rest);
         let mut code = |old: u32| {
             if known[old as usize] == u32::MAX {
-                parts[0] = words.text(old);
+                parts[0] = dictionary.text(old);
                 known[old as usize] = interner.code(&of(&parts));
             }
             known[old as usize]
@@ -282,8 +282,8 @@ fn text(arguments: &[Column], rows: usize, of: impl Fn(&[&str]) -> String) -> Re
         };
         (0..rows).map(&mut code).collect()
     };
-    let values = super::column::Values::codes(codes, Arc::new(interner.words()));
-    Ok(Column::new(Kind::Text, values).with_valid(valid))
+    let values = super::column::Values::codes(codes, Arc::new(interner.dictionary()));
+    Ok(Column::new(SqlType::Text, values).with_valid(valid))
 }
 
 /// An integer made of texts.
@@ -292,10 +292,10 @@ fn number(arguments: &[Column], rows: usize, of: impl Fn(&[&str]) -> i64) -> Res
     if let [one, rest @ ..] = &arguments[..]
         && rest.iter().all(|a| a.constant)
     {
-        let (codes, words) = one.as_text()?;
+        let (codes, dictionary) = one.as_text()?;
         let mut parts = vec![""];
         parts.extend(rest.iter().map(|a| a.constant_text().unwrap_or("")));
-        let by_code: Vec<i64> = words
+        let by_code: Vec<i64> = dictionary
             .iter()
             .map(|word| {
                 parts[0] = word;
@@ -315,7 +315,7 @@ fn count(a: &Column, of: impl Fn(&str) -> usize) -> Result<Column> {
 
 fn test(arguments: &[Column], rows: usize, of: impl Fn(&str, &str) -> bool) -> Result<Column> {
     let column = number(arguments, rows, |a| i64::from(of(a[0], a[1])))?;
-    column.widened(Kind::Bool)
+    column.widened(SqlType::Bool)
 }
 
 fn letters(text: &str) -> i64 {
@@ -329,11 +329,15 @@ fn part(text: &str, skip: i64, count: i64) -> String {
 }
 
 fn with_number(arguments: &[Column], rows: usize, of: impl Fn(&str, i64) -> String) -> Result<Column> {
-    let number = arguments[1].widened(Kind::Int)?;
+    let number = arguments[1].widened(SqlType::Int)?;
     if number.constant {
         let n = number.as_ints()?[0];
         let column = text(&arguments[..1], rows, |a| of(a[0], n))?;
-        return if number.is_valid(0) { Ok(column) } else { Ok(Column::null().full(rows).widened(Kind::Text)?) };
+        return if number.is_valid(0) {
+            Ok(column)
+        } else {
+            Ok(Column::null().full(rows).widened(SqlType::Text)?)
+        };
     }
     let texts = as_texts(&arguments[..1])?;
     let n = number.as_ints()?;
@@ -385,7 +389,7 @@ fn join_texts(between: &str, arguments: &[Column], rows: usize) -> Result<Column
         }
         codes.push(interner.code(&out));
     }
-    Ok(Column::new(Kind::Text, super::column::Values::codes(codes, Arc::new(interner.words()))))
+    Ok(Column::new(SqlType::Text, super::column::Values::codes(codes, Arc::new(interner.dictionary()))))
 }
 
 /// `a || b`: NULL where one of them is.

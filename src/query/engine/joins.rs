@@ -4,7 +4,7 @@
 //! as with calls inside ranges, each bucket is sorted by that value and a pair is only looked at when it is within the
 //! bounds. Pairs come in the order of the left rows, then of the right ones.
 
-use super::column::{Column, Kind, NO_ROW};
+use super::column::{Column, NO_ROW, SqlType};
 use super::keys;
 use super::problem::{Problem, Result};
 use super::relation::{Field, Lazy, Relation};
@@ -289,7 +289,7 @@ impl Interval {
 
 /// Keeps the pairs for which a comparison holds.
 fn retain(l: &mut Vec<u32>, r: &mut Vec<u32>, bound: &Bound) -> Result<()> {
-    if bound.left.kind == Kind::Null || bound.right.kind == Kind::Null {
+    if bound.left.kind == SqlType::Null || bound.right.kind == SqlType::Null {
         l.clear();
         r.clear();
         return Ok(());

@@ -57,7 +57,7 @@ pub fn groups(keys: &[&Column], rows: usize) -> Groups {
 fn codes(column: &Column, rows: usize) -> (Vec<u32>, usize) {
     match &column.values {
         Values::Bool(values) => direct(column, rows, 2, |row| usize::from(values[row])),
-        Values::Text(codes, words) => direct(column, rows, words.len(), |row| codes[row] as usize),
+        Values::Text(codes, dictionary) => direct(column, rows, dictionary.len(), |row| codes[row] as usize),
         Values::Float(values) => {
             // 0 and -0 are equal, and so are all that are not numbers.
             let bits = |value: f64| if value.is_nan() { f64::NAN } else { value + 0.0 }.to_bits();
@@ -262,8 +262,8 @@ fn sortable(key: &SortKey, rows: usize) -> Sortable {
                 if bits & SIGN == 0 { bits ^ SIGN } else { !bits }
             })
             .collect(),
-        Values::Text(codes, words) => {
-            let ranks = words.ranks();
+        Values::Text(codes, dictionary) => {
+            let ranks = dictionary.ranks();
             codes.iter().map(|&code| u64::from(ranks.get(code as usize).copied().unwrap_or(0))).collect()
         }
     };

@@ -1,6 +1,6 @@
 //! What a query writes out: constants, and the types that CAST names.
 
-use super::column::{Column, Kind, Value};
+use super::column::{Column, SqlType, Value};
 use super::problem::{Problem, Result};
 use sqlparser::ast::{DataType, Value as Literal};
 
@@ -54,7 +54,7 @@ pub fn number(digits: &str) -> Result<Column> {
 ///
 /// # Errors
 /// Fails if no column can have this type.
-pub fn type_of(data_type: &DataType) -> Result<Kind> {
+pub fn type_of(data_type: &DataType) -> Result<SqlType> {
     use DataType as T;
     Ok(match data_type {
         T::TinyInt(_)
@@ -63,11 +63,11 @@ pub fn type_of(data_type: &DataType) -> Result<Kind> {
         | T::Int(_)
         | T::Integer(_)
         | T::BigInt(_)
-        | T::Int2(_) => Kind::Int,
-        T::Int4(_) | T::Int8(_) | T::Int16 | T::Int32 | T::Int64 | T::Signed | T::SignedInteger => Kind::Int,
-        T::UTinyInt | T::USmallInt | T::UInt8 | T::UInt16 | T::UInt32 => Kind::Id,
-        T::TinyIntUnsigned(_) | T::SmallIntUnsigned(_) | T::IntUnsigned(_) | T::IntegerUnsigned(_) => Kind::Id,
-        T::UBigInt | T::UInt64 | T::BigIntUnsigned(_) | T::Unsigned | T::UnsignedInteger => Kind::Id64,
+        | T::Int2(_) => SqlType::Int,
+        T::Int4(_) | T::Int8(_) | T::Int16 | T::Int32 | T::Int64 | T::Signed | T::SignedInteger => SqlType::Int,
+        T::UTinyInt | T::USmallInt | T::UInt8 | T::UInt16 | T::UInt32 => SqlType::Id,
+        T::TinyIntUnsigned(_) | T::SmallIntUnsigned(_) | T::IntUnsigned(_) | T::IntegerUnsigned(_) => SqlType::Id,
+        T::UBigInt | T::UInt64 | T::BigIntUnsigned(_) | T::Unsigned | T::UnsignedInteger => SqlType::Id64,
         T::Float(_)
         | T::Float4
         | T::Float8
@@ -75,18 +75,20 @@ pub fn type_of(data_type: &DataType) -> Result<Kind> {
         | T::Float64
         | T::Real
         | T::Double(_)
-        | T::DoublePrecision => Kind::Float,
-        T::Numeric(_) | T::Decimal(_) | T::Dec(_) => Kind::Float,
-        T::Bool | T::Boolean => Kind::Bool,
+        | T::DoublePrecision => SqlType::Float,
+        T::Numeric(_) | T::Decimal(_) | T::Dec(_) => SqlType::Float,
+        T::Bool | T::Boolean => SqlType::Bool,
         T::Text | T::String(_) | T::Varchar(_) | T::Char(_) | T::Character(_) | T::CharacterVarying(_) => {
-            Kind::Text
+            SqlType::Text
         }
-        T::CharVarying(_) | T::Nvarchar(_) | T::TinyText | T::MediumText | T::LongText | T::Clob(_) => Kind::Text,
+        T::CharVarying(_) | T::Nvarchar(_) | T::TinyText | T::MediumText | T::LongText | T::Clob(_) => {
+            SqlType::Text
+        }
         T::Custom(name, _) => match name.to_string().to_uppercase().as_str() {
-            "U8" | "U16" | "U32" | "UINTEGER" => Kind::Id,
-            "U64" => Kind::Id64,
-            "I8" | "I16" | "I32" | "I64" | "LONG" => Kind::Int,
-            "F32" | "F64" => Kind::Float,
+            "U8" | "U16" | "U32" | "UINTEGER" => SqlType::Id,
+            "U64" => SqlType::Id64,
+            "I8" | "I16" | "I32" | "I64" | "LONG" => SqlType::Int,
+            "F32" | "F64" => SqlType::Float,
             _ => return Problem::unsupported(format!("CAST to {name}")),
         },
         other => return Problem::unsupported(format!("CAST to {other}")),

@@ -1,6 +1,6 @@
 //! Operators: arithmetic that never wraps, comparisons, logic with unknown values, patterns.
 
-use super::column::{Column, Kind, Value, Values};
+use super::column::{Column, SqlType, Value, Values};
 use super::problem::{Problem, Result};
 use regex::Regex;
 use std::cmp::Ordering;
@@ -47,7 +47,7 @@ pub fn arithmetic(operation: Arithmetic, a: &Column, b: &Column, rows: usize) ->
     use Arithmetic as A;
     let n = length(a, b, rows);
     let mut valid = both_valid(a, b, n);
-    if operation == A::Divide || a.kind == Kind::Float || b.kind == Kind::Float {
+    if operation == A::Divide || a.kind == SqlType::Float || b.kind == SqlType::Float {
         let (x, y) = (a.as_floats()?, b.as_floats()?);
         let zero_is_null = matches!(operation, A::Divide | A::DivideWhole | A::Remainder);
         if zero_is_null && y.contains(&0.0) {
@@ -131,7 +131,7 @@ pub fn negative(a: &Column, rows: usize) -> Result<Column> {
 pub fn compare(a: &Column, b: &Column, rows: usize, holds: impl Fn(Ordering) -> bool) -> Result<Column> {
     let n = length(a, b, rows);
     let valid = both_valid(a, b, n);
-    if a.kind == Kind::Null || b.kind == Kind::Null {
+    if a.kind == SqlType::Null || b.kind == SqlType::Null {
         return Ok(finished(a, b, Column::bools(vec![false; n], None), valid.or_else(|| Some(vec![false; n]))));
     }
     let table = [holds(Ordering::Less), holds(Ordering::Equal), holds(Ordering::Greater)];
@@ -229,7 +229,7 @@ pub fn not(a: &Column) -> Result<Column> {
 
 /// IS NULL, or IS NOT NULL.
 pub fn is_null(a: &Column, negated: bool) -> Column {
-    let values = (0..a.stored()).map(|row| (a.is_valid(row) && a.kind != Kind::Null) == negated).collect();
+    let values = (0..a.stored()).map(|row| (a.is_valid(row) && a.kind != SqlType::Null) == negated).collect();
     Column { constant: a.constant, ..Column::bools(values, None) }
 }
 
@@ -238,11 +238,11 @@ pub fn is_null(a: &Column, negated: bool) -> Column {
 /// # Errors
 /// Fails if the column does not hold text.
 fn test_words(a: &Column, test: impl Fn(&str) -> bool) -> Result<Column> {
-    if a.kind == Kind::Null {
-        return Ok(Column { kind: Kind::Bool, values: Values::bools(vec![false]), ..Column::null() });
+    if a.kind == SqlType::Null {
+        return Ok(Column { kind: SqlType::Bool, values: Values::bools(vec![false]), ..Column::null() });
     }
-    let (codes, words) = a.as_text()?;
-    let by_code: Vec<bool> = words.iter().map(test).collect();
+    let (codes, dictionary) = a.as_text()?;
+    let by_code: Vec<bool> = dictionary.iter().map(test).collect();
     let values = codes.iter().map(|&code| by_code.get(code as usize).copied().unwrap_or(false)).collect();
     Ok(Column { constant: a.constant, ..Column::bools(values, a.valid.clone()) })
 }
@@ -257,16 +257,16 @@ pub fn matches(
     rows: usize,
     compile: impl Fn(&str) -> Result<Regex>,
 ) -> Result<Column> {
-    if a.kind == Kind::Null || pattern.kind == Kind::Null {
-        return Ok(Column { kind: Kind::Bool, values: Values::bools(vec![false]), ..Column::null() });
+    if a.kind == SqlType::Null || pattern.kind == SqlType::Null {
+        return Ok(Column { kind: SqlType::Bool, values: Values::bools(vec![false]), ..Column::null() });
     }
-    let (codes, words) = pattern.as_text()?;
+    let (codes, dictionary) = pattern.as_text()?;
     if pattern.constant {
-        let regex = compile(words.text(codes[0]))?;
+        let regex = compile(dictionary.text(codes[0]))?;
         return test_words(a, |text| regex.is_match(text));
     }
     a.as_text()?;
-    let compiled = words.iter().map(compile).collect::<Result<Vec<Regex>>>()?;
+    let compiled = dictionary.iter().map(compile).collect::<Result<Vec<Regex>>>()?;
     let n = length(a, pattern, rows);
     let matched = |row: usize| compiled[codes[pattern.at(row)] as usize].is_match(a.text(row).unwrap_or(""));
     Ok(Column::bools((0..n).map(matched).collect(), None).with_valid(both_valid(a, pattern, n)))
@@ -307,9 +307,9 @@ pub fn regex(pattern: &str) -> Result<Regex> {
 ///
 /// # Errors
 /// Fails if a value does not fit the type and `strict` is set.
-pub fn cast(a: &Column, to: Kind, strict: bool) -> Result<Column> {
+pub fn cast(a: &Column, to: SqlType, strict: bool) -> Result<Column> {
     let n = a.stored();
-    if a.kind == to || a.kind == Kind::Null {
+    if a.kind == to || a.kind == SqlType::Null {
         return a.widened(to);
     }
     let mut valid: Vec<bool> = (0..n).map(|row| a.is_valid(row)).collect();
@@ -321,7 +321,7 @@ pub fn cast(a: &Column, to: Kind, strict: bool) -> Result<Column> {
         Ok(())
     };
     let values = match (to, &a.values) {
-        (Kind::Text, _) => {
+        (SqlType::Text, _) => {
             let text = |row: usize| match a.value(row) {
                 Value::Null => None,
                 Value::Text(text) => Some(text),
@@ -332,10 +332,10 @@ pub fn cast(a: &Column, to: Kind, strict: bool) -> Result<Column> {
             };
             return Ok(Column { constant: a.constant, ..Column::texts((0..n).map(text)) });
         }
-        (Kind::Bool, Values::Text(codes, words)) => {
+        (SqlType::Bool, Values::Text(codes, dictionary)) => {
             let mut out = Vec::with_capacity(n);
             for (row, &code) in codes.iter().enumerate() {
-                let word = words.text(code);
+                let word = dictionary.text(code);
                 let truth = ["true", "t", "yes", "1"].iter().any(|yes| word.eq_ignore_ascii_case(yes));
                 let known = truth || ["false", "f", "no", "0"].iter().any(|no| word.eq_ignore_ascii_case(no));
                 if !known && a.is_valid(row) {
@@ -345,19 +345,19 @@ pub fn cast(a: &Column, to: Kind, strict: bool) -> Result<Column> {
             }
             Values::bools(out)
         }
-        (Kind::Float, Values::Text(codes, words)) => {
-            let numbers: Vec<Option<f64>> = words.iter().map(|word| word.trim().parse().ok()).collect();
+        (SqlType::Float, Values::Text(codes, dictionary)) => {
+            let numbers: Vec<Option<f64>> = dictionary.iter().map(|word| word.trim().parse().ok()).collect();
             let mut out = Vec::with_capacity(n);
             for (row, &code) in codes.iter().enumerate() {
                 let number = numbers.get(code as usize).copied().flatten();
                 if number.is_none() && a.is_valid(row) {
-                    failed(row, format!("'{}'", words.text(code)))?;
+                    failed(row, format!("'{}'", dictionary.text(code)))?;
                 }
                 out.push(number.unwrap_or(0.0));
             }
             Values::floats(out)
         }
-        (Kind::Int | Kind::Id | Kind::Id64, _) => {
+        (SqlType::Int | SqlType::Id | SqlType::Id64, _) => {
             let mut out: Vec<i128> = Vec::with_capacity(n);
             for row in 0..n {
                 let number: Option<i128> = match a.value(row) {
@@ -370,8 +370,8 @@ pub fn cast(a: &Column, to: Kind, strict: bool) -> Result<Column> {
                     Value::Text(text) => text.trim().parse().ok(),
                 };
                 let fits = |number: &i128| match to {
-                    Kind::Id64 => u64::try_from(*number).is_ok(),
-                    Kind::Id => u32::try_from(*number).is_ok(),
+                    SqlType::Id64 => u64::try_from(*number).is_ok(),
+                    SqlType::Id => u32::try_from(*number).is_ok(),
                     _ => i64::try_from(*number).is_ok(),
                 };
                 match number.filter(fits) {
@@ -389,15 +389,15 @@ pub fn cast(a: &Column, to: Kind, strict: bool) -> Result<Column> {
                     }
                 }
             }
-            if to == Kind::Id64 {
+            if to == SqlType::Id64 {
                 let column = Column::ids64(out.into_iter().map(|number| number as u64).collect(), None);
                 return Ok(Column { constant: a.constant, ..column.with_valid(Some(valid)) });
             }
             Values::ints(out.into_iter().map(|number| number as i64).collect())
         }
-        (Kind::Float, _) => Values::floats(a.as_floats()?.into_owned()),
-        (Kind::Bool, _) => Values::bools(a.as_bools()?.into_owned()),
-        (Kind::Null, _) => return Ok(Column::null()),
+        (SqlType::Float, _) => Values::floats(a.as_floats()?.into_owned()),
+        (SqlType::Bool, _) => Values::bools(a.as_bools()?.into_owned()),
+        (SqlType::Null, _) => return Ok(Column::null()),
     };
     Ok(Column { constant: a.constant, ..Column::new(to, values).with_valid(Some(valid)) })
 }

@@ -1,6 +1,6 @@
 //! What can be wrong with a query, before it is put into words for people ([`crate::query::explain`]).
 
-use super::column::Kind;
+use super::column::SqlType;
 use crate::error::Error;
 
 /// What is wrong with a query.
@@ -33,12 +33,12 @@ pub type Result<T> = std::result::Result<T, Problem>;
 
 impl Problem {
     /// A value of another kind than the one that is needed.
-    pub fn kind(needed: &str, got: Kind) -> Problem {
+    pub fn kind(needed: &str, got: SqlType) -> Problem {
         Problem::Wrong(format!("{needed} is needed where the query has {}", with_article(got)))
     }
 
     /// Text where the same column has numbers.
-    pub fn mixed(one: Kind, other: Kind) -> Problem {
+    pub fn mixed(one: SqlType, other: SqlType) -> Problem {
         Problem::Wrong(format!("{} and {} cannot stand in one column; CAST one of them", one.word(), other.word()))
     }
 
@@ -53,10 +53,10 @@ impl Problem {
     }
 }
 
-fn with_article(kind: Kind) -> String {
+fn with_article(kind: SqlType) -> String {
     match kind {
-        Kind::Null | Kind::Text => kind.word().to_owned(),
-        Kind::Int | Kind::Id | Kind::Id64 => format!("an {}", kind.word()),
-        Kind::Bool | Kind::Float => format!("a {}", kind.word()),
+        SqlType::Null | SqlType::Text => kind.word().to_owned(),
+        SqlType::Int | SqlType::Id | SqlType::Id64 => format!("an {}", kind.word()),
+        SqlType::Bool | SqlType::Float => format!("a {}", kind.word()),
     }
 }

@@ -1,6 +1,6 @@
 //! A whole query: WITH, set operations, ORDER BY and LIMIT, around one SELECT or several.
 
-use super::column::{Column, Kind};
+use super::column::{Column, SqlType};
 use super::evaluate::Scope;
 use super::keys;
 use super::problem::{Problem, Result};
@@ -67,7 +67,7 @@ impl Limits {
         let count = |expression: &Expr, what: &str| -> Result<Option<usize>> {
             let scope = Scope::new(engine, tables, &unit, None, &depth);
             let value = scope.evaluate(expression)?;
-            if value.kind == Kind::Null {
+            if value.kind == SqlType::Null {
                 return Ok(None);
             }
             // `1e6` is a whole number to whoever types it.

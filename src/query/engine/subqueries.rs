@@ -3,7 +3,7 @@
 //! A subquery that names nothing of the query around it runs once. One that does is, where an equality ties the two
 //! together, answered for all rows by one join; else it runs once for each distinct combination of what it names.
 
-use super::column::{self, Column, Kind, NO_ROW, Value};
+use super::column::{self, Column, NO_ROW, SqlType, Value};
 use super::evaluate::{Grouped, Scope};
 use super::keys::{self, Groups};
 use super::problem::{Problem, Result};
@@ -96,7 +96,7 @@ pub fn membership(value: &Column, rows: usize, among: &Column, among_rows: usize
     }
     let (left, right, count) = keys::joint(&[value], rows, &[among], among_rows)?;
     let there = members(&right, count);
-    let has_null = among.kind == Kind::Null || right.contains(&u32::MAX);
+    let has_null = among.kind == SqlType::Null || right.contains(&u32::MAX);
     let found: Vec<bool> = left.iter().map(|&code| code != u32::MAX && there[code as usize]).collect();
     let valid = left.iter().zip(&found).map(|(&code, &found)| found || (code != u32::MAX && !has_null)).collect();
     Ok(Column::bools(found, None).with_valid(Some(valid)))
@@ -188,7 +188,7 @@ impl Tie {
 
     /// Whether all keys have values, so that nothing is unknown.
     fn without_nulls(&self) -> bool {
-        self.outer_keys.iter().chain(&self.inner_keys).all(|key| key.kind != Kind::Null && key.valid.is_none())
+        self.outer_keys.iter().chain(&self.inner_keys).all(|key| key.kind != SqlType::Null && key.valid.is_none())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Window functions: what a row is among the rows beside it.
 
 use super::aggregates::{self, Call, Of};
-use super::column::{Column, Kind, NO_ROW, Values};
+use super::column::{Column, NO_ROW, SqlType, Values};
 use super::keys::{self, Groups, SortKey, Sorter};
 use super::problem::{Problem, Result};
 
@@ -293,18 +293,20 @@ impl Window {
         let star = Column::constant(super::column::Value::Int(1));
         let argument = arguments.first().unwrap_or(&star);
         let counts_only = of == Of::Count;
-        let exact = argument.kind.is_integer() || argument.kind == Kind::Bool;
+        let exact = argument.kind.is_integer() || argument.kind == SqlType::Bool;
         let ints = if exact && !counts_only { argument.as_ints()?.into_owned() } else { Vec::new() };
-        let floats = if exact || counts_only || argument.kind == Kind::Text || argument.kind == Kind::Null {
+        let floats = if exact || counts_only || argument.kind == SqlType::Text || argument.kind == SqlType::Null {
             Vec::new()
         } else {
             argument.as_floats()?.into_owned()
         };
-        if matches!(of, Of::Sum | Of::Mean) && argument.kind == Kind::Text {
-            return Err(Problem::kind("a number", Kind::Text));
+        if matches!(of, Of::Sum | Of::Mean) && argument.kind == SqlType::Text {
+            return Err(Problem::kind("a number", SqlType::Text));
         }
         let ranks: Vec<u32> = match &argument.values {
-            Values::Text(codes, words) => codes.iter().map(|&code| words.ranks()[code as usize]).collect(),
+            Values::Text(codes, dictionary) => {
+                codes.iter().map(|&code| dictionary.ranks()[code as usize]).collect()
+            }
             _ => Vec::new(),
         };
         let less = |a: usize, b: usize| {
@@ -326,7 +328,7 @@ impl Window {
             }
             for &row in &self.sorted[done..(to as usize).max(done)] {
                 let at = row as usize;
-                if argument.kind == Kind::Null || !argument.is_valid(at) || takes_part.is_some_and(|t| !t[at]) {
+                if argument.kind == SqlType::Null || !argument.is_valid(at) || takes_part.is_some_and(|t| !t[at]) {
                     continue;
                 }
                 count += 1;

@@ -1,7 +1,7 @@
 //! When nothing ran on a device.
 
 use super::columns::{PROCESS, frame, id_of, ns, text, texts, time};
-use crate::analysis::activity::{GpuActivity, What};
+use crate::analysis::activity::{ActivityKind, GpuActivity};
 use crate::analysis::labels::Labels;
 use crate::analysis::listing;
 use crate::cupti::operation;
@@ -64,9 +64,9 @@ impl Source for Gaps {
         let from: Vec<String> = gaps.iter().map(|g| after(g.start_ns)).collect();
         let to: Vec<String> = gaps.iter().map(|g| after(g.end_ns)).collect();
         let name = |i: usize| match work[i].what {
-            What::Kernel { shape } => labels.kernel(shape),
-            What::Memcpy { kind, .. } => operation::memcpy_name(kind),
-            What::Graph { graph } => labels.graph(graph),
+            ActivityKind::Kernel { shape } => labels.kernel(shape),
+            ActivityKind::Memcpy { kind, .. } => operation::memcpy_name(kind),
+            ActivityKind::Graph { graph } => labels.graph(graph),
             _ => operation::MEMSET,
         };
         macro_rules! values {
@@ -140,7 +140,7 @@ mod tests {
             stream: 7,
             correlation: 0,
             graph_node: None,
-            what: What::Memset { mem_kind: 0, bytes: 0 },
+            what: ActivityKind::Memset { mem_kind: 0, bytes: 0 },
         }
     }
 

@@ -1,6 +1,6 @@
 //! What the tests of this folder share: names, a device or two, and activities cut from real traces.
 
-use crate::analysis::activity::{ApiCall, GpuActivity, OpenaccRegion, What};
+use crate::analysis::activity::{ActivityKind, ApiCall, GpuActivity, OpenaccRegion};
 
 use super::{Labels, Options, TimeUnit};
 use trace_format::tables::ShapeRow;
@@ -58,7 +58,7 @@ impl Labels for Names {
     }
 }
 
-pub fn gpu(start_ns: i64, duration_ns: impl Into<Option<i64>>, what: What) -> GpuActivity {
+pub fn gpu(start_ns: i64, duration_ns: impl Into<Option<i64>>, what: ActivityKind) -> GpuActivity {
     GpuActivity {
         start_ns,
         duration_ns: duration_ns.into(),
@@ -72,12 +72,24 @@ pub fn gpu(start_ns: i64, duration_ns: impl Into<Option<i64>>, what: What) -> Gp
     }
 }
 
-pub fn copy(peer: Option<[u32; 4]>) -> What {
-    What::Memcpy { kind: if peer.is_some() { 10 } else { 2 }, src_kind: 3, dst_kind: 2, bytes: 77_824, peer }
+pub fn copy(peer: Option<[u32; 4]>) -> ActivityKind {
+    ActivityKind::Memcpy {
+        kind: if peer.is_some() { 10 } else { 2 },
+        src_kind: 3,
+        dst_kind: 2,
+        bytes: 77_824,
+        peer,
+    }
 }
 
-pub fn uvm(kind: u32, value: i64, src_device: Option<u32>, dst_device: Option<u32>, pc: Option<u64>) -> What {
-    What::Uvm { kind, value, address: 0x7f8c_c008_0000, src_device, dst_device, pc, flags: 0 }
+pub fn uvm(
+    kind: u32,
+    value: i64,
+    src_device: Option<u32>,
+    dst_device: Option<u32>,
+    pc: Option<u64>,
+) -> ActivityKind {
+    ActivityKind::Uvm { kind, value, address: 0x7f8c_c008_0000, src_device, dst_device, pc, flags: 0 }
 }
 
 pub fn call(start_ns: i64, duration_ns: impl Into<Option<i64>>, name: u32, correlation: u64) -> ApiCall {

@@ -6,7 +6,7 @@ use std::iter::Peekable;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 
-use crate::analysis::activity::{ApiCall, GpuActivity, What};
+use crate::analysis::activity::{ActivityKind, ApiCall, GpuActivity};
 use crate::analysis::markers::{Marker, MarkerKind};
 use crate::cupti::operation;
 use crate::cupti::unified::is_of_cpu;
@@ -30,7 +30,7 @@ impl Launches {
     pub fn new<'a>(rows: impl IntoIterator<Item = &'a GpuActivity>, labels: &dyn Labels) -> Launches {
         let mut launches = Launches::default();
         for row in rows {
-            let What::Kernel { shape } = row.what else { continue };
+            let ActivityKind::Kernel { shape } = row.what else { continue };
             if row.correlation == 0 {
                 continue;
             }
@@ -126,7 +126,7 @@ fn boxed<'a>(rows: impl Iterator<Item = Listed<'a>> + 'a) -> Peekable<Box<dyn It
 }
 
 fn is_unified(row: &GpuActivity) -> bool {
-    matches!(row.what, What::Uvm { .. })
+    matches!(row.what, ActivityKind::Uvm { .. })
 }
 
 /// Writes a listing: `--print-gpu-trace`, `--print-api-trace`, or both in one list.
@@ -173,16 +173,16 @@ pub fn write(
 /// The columns that `rows` need. Those of kernels are always there.
 fn columns(rows: &[GpuActivity]) -> Vec<Column> {
     use Column::*;
-    let any = |test: fn(&What) -> bool| rows.iter().any(|r| test(&r.what));
+    let any = |test: fn(&ActivityKind) -> bool| rows.iter().any(|r| test(&r.what));
     let mut columns = vec![Start, Duration, Grid, Block, Registers, StaticSmem, DynamicSmem];
-    if any(|w| matches!(w, What::Memcpy { .. } | What::Memset { .. })) {
+    if any(|w| matches!(w, ActivityKind::Memcpy { .. } | ActivityKind::Memset { .. })) {
         columns.extend([Size, Throughput, SrcMemType, DstMemType]);
     }
     columns.extend([Device, Context, Stream]);
-    if any(|w| matches!(w, What::Memcpy { peer: Some(_), .. })) {
+    if any(|w| matches!(w, ActivityKind::Memcpy { peer: Some(_), .. })) {
         columns.extend([SrcDevice, SrcContext, DstDevice, DstContext]);
     }
-    if any(|w| matches!(w, What::Uvm { .. })) {
+    if any(|w| matches!(w, ActivityKind::Uvm { .. })) {
         columns.extend([UnifiedMemory, VirtualAddress]);
     }
     columns
@@ -190,7 +190,7 @@ fn columns(rows: &[GpuActivity]) -> Vec<Column> {
 
 /// Events of unified memory may be moments; all else without a duration lost its times.
 fn has_times(row: &GpuActivity) -> bool {
-    row.duration_ns.is_some() || matches!(row.what, What::Uvm { .. })
+    row.duration_ns.is_some() || matches!(row.what, ActivityKind::Uvm { .. })
 }
 
 fn api_row<'a>(call: &ApiCall, launches: &Launches, labels: &'a dyn Labels, origin_ns: i64) -> Row<'a> {
@@ -223,20 +223,20 @@ fn correlation(id: u64) -> Option<u64> {
 
 fn gpu_row<'a>(row: &GpuActivity, labels: &'a dyn Labels, origin_ns: i64) -> Row<'a> {
     let name = match &row.what {
-        What::Kernel { shape } => match row.correlation {
+        ActivityKind::Kernel { shape } => match row.correlation {
             0 => Name::Plain(labels.kernel(*shape)),
             id => Name::Kernel(labels.kernel(*shape), id),
         },
-        What::Memcpy { kind, .. } => Name::Plain(operation::memcpy_name(*kind)),
-        What::Memset { .. } => Name::Plain("[CUDA memset]"),
-        What::Graph { graph } => Name::Plain(labels.graph(*graph)),
-        What::Uvm { kind, .. } => Name::Plain(operation::uvm_name(*kind)),
+        ActivityKind::Memcpy { kind, .. } => Name::Plain(operation::memcpy_name(*kind)),
+        ActivityKind::Memset { .. } => Name::Plain("[CUDA memset]"),
+        ActivityKind::Graph { graph } => Name::Plain(labels.graph(*graph)),
+        ActivityKind::Uvm { kind, .. } => Name::Plain(operation::uvm_name(*kind)),
     };
     let mut listed = Row::new(name);
     listed.set_times(row.start_ns, row.duration_ns, origin_ns);
     match &row.what {
-        What::Kernel { shape } => set_launch(&mut listed, *shape, labels),
-        What::Memcpy { src_kind, dst_kind, bytes, peer, .. } => {
+        ActivityKind::Kernel { shape } => set_launch(&mut listed, *shape, labels),
+        ActivityKind::Memcpy { src_kind, dst_kind, bytes, peer, .. } => {
             set_moved(&mut listed, *bytes, row.duration_ns);
             listed.set(Column::SrcMemType, memory(*src_kind, labels));
             listed.set(Column::DstMemType, memory(*dst_kind, labels));
@@ -248,12 +248,12 @@ fn gpu_row<'a>(row: &GpuActivity, labels: &'a dyn Labels, origin_ns: i64) -> Row
                     .set(Column::DstContext, Cell::Id(dst_context));
             }
         }
-        What::Memset { mem_kind, bytes } => {
+        ActivityKind::Memset { mem_kind, bytes } => {
             set_moved(&mut listed, *bytes, row.duration_ns);
             listed.set(Column::SrcMemType, memory(*mem_kind, labels));
         }
-        What::Graph { .. } => {}
-        What::Uvm { .. } => {
+        ActivityKind::Graph { .. } => {}
+        ActivityKind::Uvm { .. } => {
             set_unified(&mut listed, row, origin_ns);
             return listed;
         }
@@ -299,7 +299,7 @@ fn set_moved(row: &mut Row, bytes: i64, duration_ns: Option<i64>) {
 
 /// The cells of an event of unified memory that every listing has.
 pub(super) fn unified_row<'a>(row: &GpuActivity, origin_ns: i64) -> Row<'a> {
-    let What::Uvm { kind, .. } = row.what else { return Row::new(Name::Plain("")) };
+    let ActivityKind::Uvm { kind, .. } = row.what else { return Row::new(Name::Plain("")) };
     let mut listed = Row::new(Name::Plain(operation::uvm_name(kind)));
     listed.set_times(row.start_ns, row.duration_ns, origin_ns);
     set_unified(&mut listed, row, origin_ns);
@@ -307,7 +307,7 @@ pub(super) fn unified_row<'a>(row: &GpuActivity, origin_ns: i64) -> Row<'a> {
 }
 
 fn set_unified(listed: &mut Row, row: &GpuActivity, origin_ns: i64) {
-    let What::Uvm { kind, value, address, src_device, dst_device, pc, flags } = row.what else { return };
+    let ActivityKind::Uvm { kind, value, address, src_device, dst_device, pc, flags } = row.what else { return };
     let what = match (kind, pc) {
         (CPU_PAGE_FAULTS, Some(pc)) => Cell::Pc(pc),
         (CPU_PAGE_FAULTS | GPU_PAGE_FAULTS, _) => Cell::Faults(value),

@@ -2,9 +2,9 @@
 
 use super::lines::Lines;
 use super::named::Named;
-use super::words::KERNEL_NAMES;
+use super::nsys_names::KERNEL_NAMES;
 use super::{api, kernels, memory};
-use crate::analysis::activity::What;
+use crate::analysis::activity::ActivityKind;
 use crate::analysis::listing;
 use crate::error::Result;
 use crate::render::table::Table;
@@ -39,7 +39,7 @@ fn summary(view: &Named, context: &Context, with_api: bool) -> Result<Table> {
     kernels::add_kernels(&mut lines, context, "CUDA_KERNEL")?;
     memory::add_operations(&mut lines, context, &["MEMORY_OPER"])?;
     for graph in listing::whole_graphs(context.frames, context.filter)? {
-        if let (What::Graph { graph }, Some(ns)) = (graph.what, graph.duration_ns) {
+        if let (ActivityKind::Graph { graph }, Some(ns)) = (graph.what, graph.duration_ns) {
             lines.add(vec!["CUDA_GRAPH".to_owned(), context.labels.graph(graph).to_owned()], ns);
         }
     }

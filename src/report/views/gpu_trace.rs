@@ -2,8 +2,8 @@
 
 use super::NVTX_NAME;
 use super::named::{Clock, Named, megabytes, throughput};
-use super::words::{KernelName, memcpy_name, migration_name};
-use crate::analysis::activity::{GpuActivity, What};
+use super::nsys_names::{KernelName, memcpy_name, migration_name};
+use crate::analysis::activity::{ActivityKind, GpuActivity};
 use crate::analysis::{launches, listing};
 use crate::cupti::operation::MEMSET;
 use crate::cupti::operation::memory_kind;
@@ -68,11 +68,11 @@ fn trace(view: &Named, context: &Context) -> Result<Table> {
     };
     for (activity, range) in work.iter().zip(ranges) {
         let name = match activity.what {
-            What::Kernel { shape } => style.text(labels, shape),
-            What::Memcpy { kind, .. } => memcpy_name(kind),
-            What::Memset { .. } => MEMSET,
-            What::Graph { graph } => labels.graph(graph),
-            What::Uvm { kind, .. } => match migration_name(kind) {
+            ActivityKind::Kernel { shape } => style.text(labels, shape),
+            ActivityKind::Memcpy { kind, .. } => memcpy_name(kind),
+            ActivityKind::Memset { .. } => MEMSET,
+            ActivityKind::Graph { graph } => labels.graph(graph),
+            ActivityKind::Uvm { kind, .. } => match migration_name(kind) {
                 Some(name) => name,
                 None => continue,
             },
@@ -83,7 +83,7 @@ fn trace(view: &Named, context: &Context) -> Result<Table> {
             Cell::opt_id(Some(activity.correlation).filter(|&id| id != 0)),
         ];
         row.extend(match activity.what {
-            What::Kernel { shape } => launch_cells(context, shape),
+            ActivityKind::Kernel { shape } => launch_cells(context, shape),
             _ => std::array::from_fn(|_| Cell::Null),
         });
         row.extend(memory_cells(activity));
@@ -94,7 +94,7 @@ fn trace(view: &Named, context: &Context) -> Result<Table> {
         row.push(Cell::Text(device));
         row.extend(match green.get(&(activity.process, activity.context)) {
             Some(&parent) => [Cell::id(parent), Cell::id(activity.context)],
-            None if matches!(activity.what, What::Uvm { .. }) => [Cell::Null, Cell::Null],
+            None if matches!(activity.what, ActivityKind::Uvm { .. }) => [Cell::Null, Cell::Null],
             None => [Cell::id(activity.context), Cell::Null],
         });
         row.push(Cell::id(activity.stream));
@@ -124,11 +124,11 @@ fn launch_cells(context: &Context, shape: u32) -> [Cell; 9] {
 /// Bytes, throughput, source and destination.
 fn memory_cells(activity: &GpuActivity) -> [Cell; 4] {
     let (bytes, from, to) = match activity.what {
-        What::Memcpy { bytes, src_kind, dst_kind, .. } => {
+        ActivityKind::Memcpy { bytes, src_kind, dst_kind, .. } => {
             (bytes, memory_kind(src_kind).into(), memory_kind(dst_kind).into())
         }
-        What::Memset { bytes, mem_kind } => (bytes, memory_kind(mem_kind).into(), Cell::Null),
-        What::Uvm { value, .. } => (value, Cell::Null, Cell::Null),
+        ActivityKind::Memset { bytes, mem_kind } => (bytes, memory_kind(mem_kind).into(), Cell::Null),
+        ActivityKind::Uvm { value, .. } => (value, Cell::Null, Cell::Null),
         _ => return std::array::from_fn(|_| Cell::Null),
     };
     let per_second = throughput(bytes.max(0) as u128, activity.duration_ns.unwrap_or(0).max(0) as u128);

@@ -3,7 +3,7 @@
 
 use super::lines::QUANTILES;
 use super::named::{Clock, Named, five, pid};
-use super::words::{KERNEL_NAMES, KernelName, LaunchSize};
+use super::nsys_names::{KERNEL_NAMES, KernelName, LaunchSize};
 use crate::analysis::launches::{KernelLaunch, Launches, kernel_launches};
 use crate::analysis::listing;
 use crate::analysis::stats::Stats;

@@ -3,8 +3,8 @@
 use super::NVTX_NAME;
 use super::lines::{Lines, QUANTILES, RowName};
 use super::named::Named;
-use super::words::{KernelName, LaunchSize};
-use crate::analysis::activity::What;
+use super::nsys_names::{KernelName, LaunchSize};
+use crate::analysis::activity::ActivityKind;
 use crate::analysis::{launches, listing, totals};
 use crate::error::Result;
 use crate::render::table::{Cell, Table};
@@ -73,7 +73,7 @@ fn summary(view: &Named, context: &Context, with_size: bool) -> Result<Table> {
         let work = listing::gpu_activities(context.frames, context.filter, false)?;
         let innermost = launches::innermost_ranges(context.labels, &work)?;
         for (activity, range) in work.iter().zip(innermost) {
-            if let (What::Kernel { shape }, Some(ns)) = (&activity.what, activity.duration_ns) {
+            if let (ActivityKind::Kernel { shape }, Some(ns)) = (&activity.what, activity.duration_ns) {
                 lines.add(row(*shape, range), ns);
             }
         }

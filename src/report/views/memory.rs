@@ -4,7 +4,7 @@
 
 use super::lines::{Line, Lines, QUANTILES};
 use super::named::{MB, Named, five_in, ratio};
-use super::words::{memcpy_name, migration_name};
+use super::nsys_names::{memcpy_name, migration_name};
 use crate::analysis::estimate::RowBlocks;
 use crate::analysis::stats::Stats;
 use crate::analysis::totals;

@@ -3,7 +3,7 @@
 
 use super::lines::{Lines, QUANTILES};
 use super::named::{Clock, Named, pid};
-use super::words::{range_name, range_style, range_text};
+use super::nsys_names::{range_name, range_style, range_text};
 use crate::analysis::ranges::{Nesting, Range, nesting, ranges};
 use crate::analysis::stats::Stats;
 use crate::error::Result;

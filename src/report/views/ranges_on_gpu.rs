@@ -6,9 +6,9 @@
 
 use super::lines::QUANTILES;
 use super::named::{Clock, Named, five, pid, ratio};
+use super::nsys_names::{KERNEL_NAMES, KernelName, range_name, range_style, range_text};
 use super::ranges::{numbers, stack};
-use super::words::{KERNEL_NAMES, KernelName, range_name, range_style, range_text};
-use crate::analysis::activity::What;
+use crate::analysis::activity::ActivityKind;
 use crate::analysis::launches::{Launches, credit_work};
 use crate::analysis::listing;
 use crate::analysis::ranges::{Nesting, Range, nesting, ranges};
@@ -254,12 +254,12 @@ fn kernels(view: &Named, context: &Context) -> Result<Table> {
     let (labels, style) = (context.labels, KernelName::of(context));
     let launches = Launches::read(context.frames)?;
     let mut work = listing::gpu_activities(context.frames, context.filter, false)?;
-    work.retain(|a| matches!(a.what, What::Kernel { .. }) && a.duration_ns.is_some());
+    work.retain(|a| matches!(a.what, ActivityKind::Kernel { .. }) && a.duration_ns.is_some());
     let ranges = ranges(context.frames, &Filter::everything())?;
     let mut groups: HashMap<Key, Kernels> = HashMap::new();
     let mut inside = vec![false; work.len()];
     let named = |i: usize| match work[i].what {
-        What::Kernel { shape } => style.text(labels, shape),
+        ActivityKind::Kernel { shape } => style.text(labels, shape),
         _ => "",
     };
     credit_work(&launches, &ranges, &work, |range, i| {

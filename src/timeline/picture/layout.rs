@@ -2,7 +2,7 @@
 
 use super::axis;
 use super::columns::Columns;
-use super::rows::{Busy, Class, Kind, OnDevice, Rows};
+use super::rows::{Busy, Class, OnDevice, PictureRow, Rows};
 use crate::analysis::labels::Labels;
 use crate::analysis::launches;
 use crate::analysis::stacks::thread_text;
@@ -127,10 +127,13 @@ pub fn printable(text: &str) -> String {
 /// The lines for `rows`, at most about `most` of them, and how many were left out: streams and threads with the
 /// least work.
 pub(super) fn lines(mut rows: Rows, labels: &Labels, most: usize) -> Result<(Vec<Line>, usize)> {
-    let mut droppable: Vec<(u64, (u32, Kind))> = rows
+    let mut droppable: Vec<(u64, (u32, PictureRow))> = rows
         .iter()
         .filter(|((_, kind), _)| {
-            matches!(kind, Kind::Ranges(_) | Kind::Calls(_) | Kind::Device(_, OnDevice::Stream(..)))
+            matches!(
+                kind,
+                PictureRow::Ranges(_) | PictureRow::Calls(_) | PictureRow::Device(_, OnDevice::Stream(..))
+            )
         })
         .map(|(key, busy)| (busy.busy_ns, *key))
         .collect();
@@ -145,7 +148,7 @@ pub(super) fn lines(mut rows: Rows, labels: &Labels, most: usize) -> Result<(Vec
     // A stream id is unique within its context only.
     let mut contexts: HashMap<(u32, u32), BTreeSet<u32>> = HashMap::new();
     for (process, kind) in rows.keys() {
-        if let Kind::Device(device, OnDevice::Stream(context, _)) = kind {
+        if let PictureRow::Device(device, OnDevice::Stream(context, _)) = kind {
             contexts.entry((*process, *device)).or_default().insert(*context);
         }
     }
@@ -159,7 +162,7 @@ pub(super) fn lines(mut rows: Rows, labels: &Labels, most: usize) -> Result<(Vec
         let several_contexts = |device| contexts.get(&(process, device)).is_some_and(|all| all.len() > 1);
         let thread = |tid| name(process, tid);
         let (depth, label) = kind.label(labels, process, &thread, &several_contexts);
-        let is_summary = matches!(kind, Kind::Device(_, OnDevice::All));
+        let is_summary = matches!(kind, PictureRow::Device(_, OnDevice::All));
         lines.push(Line { depth, label: printable(&label), busy: Some(busy), is_summary });
     }
     Ok((lines, hidden))

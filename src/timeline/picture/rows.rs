@@ -3,7 +3,7 @@
 use super::columns::Columns;
 use crate::error::Result;
 use crate::lines::line::{migrating_device, range_times};
-pub use crate::lines::picture::{Class, Kind, OnDevice};
+pub use crate::lines::picture::{Class, OnDevice, PictureRow};
 use crate::trace::frames::Frames;
 use crate::trace::ordered::Piece;
 use crate::trace::select::Filter;
@@ -70,7 +70,7 @@ impl Busy {
 const MOST_ROWS: usize = 2000;
 
 /// All rows, by process and kind.
-pub(super) type Rows = BTreeMap<(u32, Kind), Busy>;
+pub(super) type Rows = BTreeMap<(u32, PictureRow), Busy>;
 
 /// First start and last end of what `filter` selects of the tables of a picture; `None` if that is nothing.
 pub(super) fn window(frames: &Frames, filter: &Filter) -> Result<Option<(i64, i64)>> {
@@ -184,7 +184,7 @@ impl Reading<'_> {
                 let Some(end_ns) = row.duration_ns.map(|ns| row.start_ns.saturating_add(ns)) else { return };
                 let stream = OnDevice::Stream(row.context, row.stream);
                 for on_device in [OnDevice::All, kind(&row), stream] {
-                    self.add(process, Kind::Device(row.device, on_device), class(&row), row.start_ns, end_ns);
+                    self.add(process, PictureRow::Device(row.device, on_device), class(&row), row.start_ns, end_ns);
                 }
             }};
         }
@@ -199,26 +199,32 @@ impl Reading<'_> {
                 let row = UvmRow::from_batch(rows, i);
                 let Some(ns) = row.duration_ns.filter(|_| moves(Some(row.kind))) else { return };
                 let device = migrating_device(row.dst_device, row.src_device).unwrap_or(0);
-                let kind = Kind::Device(device, OnDevice::Migration);
+                let kind = PictureRow::Device(device, OnDevice::Migration);
                 self.add(process, kind, Class::Migration, row.start_ns, row.start_ns.saturating_add(ns));
             }
             table if table == &tables::API => {
                 let row = ApiRow::from_batch(rows, i);
                 let Some(ns) = row.duration_ns else { return };
-                self.add(process, Kind::Calls(row.tid), Class::Call, row.start_ns, row.start_ns.saturating_add(ns));
+                self.add(
+                    process,
+                    PictureRow::Calls(row.tid),
+                    Class::Call,
+                    row.start_ns,
+                    row.start_ns.saturating_add(ns),
+                );
             }
             _ => {
                 let row = RangeRow::from_batch(rows, i);
                 // A range that is open at the end lasts to the end.
                 if let Some((start_ns, end_ns)) = range_times(&row, self.frames.offset_ns(process)) {
                     let end_ns = end_ns.unwrap_or(i64::MAX);
-                    self.add(process, Kind::Ranges(row.tid), Class::Range, start_ns, end_ns);
+                    self.add(process, PictureRow::Ranges(row.tid), Class::Range, start_ns, end_ns);
                 }
             }
         }
     }
 
-    fn add(&mut self, process: u32, kind: Kind, class: Class, start_ns: i64, end_ns: i64) {
+    fn add(&mut self, process: u32, kind: PictureRow, class: Class, start_ns: i64, end_ns: i64) {
         let Columns { first_ns, last_ns, .. } = *self.columns;
         // Something without length counts where it stands; the last moment of the window is part of it.
         if end_ns < first_ns || start_ns > last_ns {
@@ -227,8 +233,10 @@ impl Reading<'_> {
         let mut key = (process, kind);
         if self.rows.len() >= MOST_ROWS && !self.rows.contains_key(&key) {
             key.1 = match kind {
-                Kind::Ranges(_) | Kind::Calls(_) => Kind::OtherThreads,
-                Kind::Device(device, OnDevice::Stream(..)) => Kind::Device(device, OnDevice::OtherStreams),
+                PictureRow::Ranges(_) | PictureRow::Calls(_) => PictureRow::OtherThreads,
+                PictureRow::Device(device, OnDevice::Stream(..)) => {
+                    PictureRow::Device(device, OnDevice::OtherStreams)
+                }
                 // There are few of these.
                 kind => kind,
             };

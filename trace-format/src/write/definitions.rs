@@ -12,11 +12,11 @@ use crate::schema::{Role, TableSpec};
 /// What is kept of a table is always its first rows, so that a repetition can carry their row numbers.
 #[derive(Default)]
 pub(super) struct Definitions {
-    batches: Vec<Kept>,
+    batches: Vec<KeptBatch>,
     json: Vec<(&'static TableSpec, u64, Value)>,
 }
 
-struct Kept {
+struct KeptBatch {
     batch: Batch,
     bytes: usize,
     /// Rows were left out: nothing after them may be kept.
@@ -37,7 +37,7 @@ impl Definitions {
         let kept = match self.batches.iter_mut().position(|k| k.batch.table == batch.table) {
             Some(i) => &mut self.batches[i],
             None => {
-                self.batches.push(Kept { batch: Batch::empty(batch.table), bytes: 0, full: false });
+                self.batches.push(KeptBatch { batch: Batch::empty(batch.table), bytes: 0, full: false });
                 let last = self.batches.len() - 1;
                 &mut self.batches[last]
             }

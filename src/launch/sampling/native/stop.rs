@@ -6,9 +6,9 @@
 //! The launcher waits for its child elsewhere, on another thread, and may take the notice of a stop before we see it
 //! (or we take that of the child's end, which must be the launcher's). So nobody waits for a notice here: whether the
 //! thread has stopped is asked of the thread (`PTRACE_GETSIGINFO`), and only what nobody else waits for is reaped.
-#![allow(unsafe_code, reason = "ptrace is not in std")]
 
 use super::super::threads;
+use crate::os::ptrace;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
@@ -17,8 +17,6 @@ const PATIENCE: Duration = Duration::from_millis(5);
 /// So often the question is repeated at once, before there is a pause between two.
 const EAGER: u32 = 20;
 const PAUSE: Duration = Duration::from_micros(20);
-/// `PTRACE_EVENT_STOP`, as the upper byte of `si_code`.
-const EVENT_STOP: i32 = 128;
 
 /// Registers that unwinding begins with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,11 +67,11 @@ pub fn settle() -> bool {
 }
 
 fn let_go_late(tid: libc::pid_t) -> bool {
-    if signal_of_stop(tid).is_some() {
+    if ptrace::signal_of_stop(tid).is_some() {
         drop(Stopped { tid, done: false });
         return true;
     }
-    has_ended(tid) && bury(tid)
+    ptrace::has_ended(tid) && bury(tid)
 }
 
 impl Stopped {
@@ -86,22 +84,22 @@ impl Stopped {
         if PENDING.with_borrow(|pending| pending.contains(&tid)) {
             return Err(Refused::TooSlow);
         }
-        ask(libc::PTRACE_SEIZE, tid).map_err(|errno| match errno {
+        ptrace::seize(tid).map_err(|errno| match errno {
             libc::ESRCH => Refused::Gone,
             _ => Refused::NotPermitted,
         })?;
         // From here on it has to be let go, come what may.
         let mut stopped = Stopped { tid, done: false };
-        if ask(libc::PTRACE_INTERRUPT, tid).is_err() {
+        if ptrace::interrupt(tid).is_err() {
             return Err(Refused::Gone);
         }
         let until = Instant::now() + PATIENCE;
         let mut asked = 0;
         loop {
-            if signal_of_stop(tid).is_some() {
+            if ptrace::signal_of_stop(tid).is_some() {
                 return Ok(stopped);
             }
-            if has_ended(tid) {
+            if ptrace::has_ended(tid) {
                 stopped.let_go();
                 return Err(Refused::Gone);
             }
@@ -117,25 +115,15 @@ impl Stopped {
 
     /// Its registers; none if it was killed meanwhile.
     pub fn registers(&self) -> Option<Registers> {
-        let mut all = std::mem::MaybeUninit::<libc::user_regs_struct>::zeroed();
-        let mut piece =
-            libc::iovec { iov_base: all.as_mut_ptr().cast(), iov_len: size_of::<libc::user_regs_struct>() };
-        // SAFETY: the kernel writes at most `iov_len` bytes to `all`, of which all zeros is a valid value.
-        let (outcome, all) = unsafe {
-            let outcome = libc::ptrace(libc::PTRACE_GETREGSET, self.tid, NT_PRSTATUS, &raw mut piece);
-            (outcome, all.assume_init())
-        };
-        (outcome == 0).then(|| chosen(&all))
+        ptrace::registers(self.tid).map(|all| chosen(&all))
     }
 
     fn let_go(&mut self) {
         if std::mem::replace(&mut self.done, true) {
             return;
         }
-        let signal = signal_of_stop(self.tid).unwrap_or(0);
-        // SAFETY: plain numbers. A signal that was about to be delivered is delivered; 0 is none.
-        let detached = unsafe { libc::ptrace(libc::PTRACE_DETACH, self.tid, 0, libc::c_long::from(signal)) } == 0;
-        let is_over = detached || (has_ended(self.tid) && bury(self.tid));
+        let signal = ptrace::signal_of_stop(self.tid).unwrap_or(0);
+        let is_over = ptrace::detach(self.tid, signal) || (ptrace::has_ended(self.tid) && bury(self.tid));
         if !is_over {
             PENDING.with_borrow_mut(|pending| pending.push(self.tid));
         }
@@ -148,53 +136,13 @@ impl Drop for Stopped {
     }
 }
 
-const NT_PRSTATUS: libc::c_long = 1;
-
-fn ask(request: libc::c_uint, tid: libc::pid_t) -> Result<(), i32> {
-    // SAFETY: both requests take plain numbers; no options are set.
-    match unsafe { libc::ptrace(request, tid, 0_usize, 0_usize) } {
-        0 => Ok(()),
-        _ => Err(std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EPERM)),
-    }
-}
-
-/// The signal that a stopped thread is about to get; 0: none. `None`: it has not stopped.
-fn signal_of_stop(tid: libc::pid_t) -> Option<i32> {
-    let mut information = std::mem::MaybeUninit::<libc::siginfo_t>::zeroed();
-    // SAFETY: the kernel writes one `siginfo_t`, of which all zeros is a valid value.
-    let (outcome, information) = unsafe {
-        let outcome = libc::ptrace(libc::PTRACE_GETSIGINFO, tid, 0_usize, information.as_mut_ptr());
-        (outcome, information.assume_init())
-    };
-    if outcome != 0 {
-        return None;
-    }
-    // Our own stop, or that of a group that has been stopped: no signal to hand on, and the latter stays stopped.
-    Some(if information.si_code >> 8 == EVENT_STOP { 0 } else { information.si_signo })
-}
-
-/// Whether the thread has ended, without taking notice of it. (Of a thread that is ours the kernel tells stops too,
-/// whatever is asked for.)
-fn has_ended(tid: libc::pid_t) -> bool {
-    let mut information = std::mem::MaybeUninit::<libc::siginfo_t>::zeroed();
-    let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT | libc::__WALL;
-    // SAFETY: the kernel writes one `siginfo_t`; all zeros is a valid value, and means that nothing happened.
-    unsafe {
-        let outcome = libc::waitid(libc::P_PID, tid.cast_unsigned(), information.as_mut_ptr(), flags);
-        let information = information.assume_init();
-        let ends = [libc::CLD_EXITED, libc::CLD_KILLED, libc::CLD_DUMPED];
-        outcome != 0 || (information.si_pid() != 0 && ends.contains(&information.si_code))
-    }
-}
-
 /// A thread that ended while it was ours has to be taken notice of, or its process cannot end. Our own child is the
 /// launcher's to wait for. False: it is too early.
 fn bury(tid: libc::pid_t) -> bool {
     if threads::parent(tid.cast_unsigned()) == Some(std::process::id()) && is_leader(tid.cast_unsigned()) {
         return true;
     }
-    // SAFETY: the status is not wanted; without WUNTRACED only ends are taken.
-    unsafe { libc::waitpid(tid, std::ptr::null_mut(), libc::WNOHANG | libc::__WALL) != 0 }
+    ptrace::reap(tid)
 }
 
 fn is_leader(tid: u32) -> bool {

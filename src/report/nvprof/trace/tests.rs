@@ -4,7 +4,7 @@ use super::super::TimeUnit;
 use super::super::fixtures::{CSV, Names, TEXT, call, copy, gpu, uvm, written};
 use super::*;
 
-const KERNEL: What = What::Kernel { shape: 0 };
+const KERNEL: ActivityKind = ActivityKind::Kernel { shape: 0 };
 const NOTES: &str = "
 Regs: Number of registers used per CUDA thread. This number includes registers used internally by the CUDA driver \
 and/or tools and can be more than what the compiler shows.
@@ -19,7 +19,7 @@ DstMemType: The type of destination memory accessed by memory operation/copy
 fn rows() -> Vec<GpuActivity> {
     vec![
         gpu(5_000, 10_688, KERNEL),
-        gpu(120_125_609, 1_024, What::Memset { mem_kind: 3, bytes: 4 }),
+        gpu(120_125_609, 1_024, ActivityKind::Memset { mem_kind: 3, bytes: 4 }),
         gpu(2_486_245_000, 14_400, copy(None)),
     ]
 }
@@ -92,11 +92,11 @@ fn columns_come_with_the_rows_that_need_them() {
     );
 }
 
-fn thrash(mask: u32, flags: u32) -> What {
-    let What::Uvm { kind, value, address, dst_device, pc, .. } = uvm(5, 4_096, None, Some(0), None) else {
+fn thrash(mask: u32, flags: u32) -> ActivityKind {
+    let ActivityKind::Uvm { kind, value, address, dst_device, pc, .. } = uvm(5, 4_096, None, Some(0), None) else {
         return KERNEL;
     };
-    What::Uvm { kind, value, address, src_device: Some(mask), dst_device, pc, flags }
+    ActivityKind::Uvm { kind, value, address, src_device: Some(mask), dst_device, pc, flags }
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn unified_memory_has_its_own_cells() {
 
 #[test]
 fn what_a_trace_lacks_is_a_dash() {
-    let rows = [gpu(7, None, What::Kernel { shape: 1 }), gpu(1_000, 5, What::Kernel { shape: 9 })];
+    let rows = [gpu(7, None, ActivityKind::Kernel { shape: 1 }), gpu(1_000, 5, ActivityKind::Kernel { shape: 9 })];
     let text = print(&rows, &TEXT);
     let lines: Vec<&str> = text.lines().collect();
     // No valid times, and so not the first row either.
@@ -161,7 +161,7 @@ us,us,,
 #[test]
 fn a_graph_of_several_kernels_is_launched_without_a_name() {
     let same = [gpu(0, 1, KERNEL), gpu(5, 1, KERNEL)];
-    let several = [gpu(0, 1, KERNEL), gpu(5, 1, What::Kernel { shape: 1 }), gpu(9, 1, KERNEL)];
+    let several = [gpu(0, 1, KERNEL), gpu(5, 1, ActivityKind::Kernel { shape: 1 }), gpu(9, 1, KERNEL)];
     let print = |rows: &[GpuActivity]| {
         let launches = Launches::new(rows, &Names::new());
         written(|out| write(out, &of_calls(&[call(0, 1, 6, 219)]), &launches, &Names::new(), &TEXT))

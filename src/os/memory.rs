@@ -1,5 +1,4 @@
 //! Another process's memory.
-#![allow(unsafe_code, reason = "process_vm_readv is not in std")]
 
 use std::io;
 

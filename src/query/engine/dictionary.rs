@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 /// Distinct texts, by code.
 #[derive(Debug, Default)]
-pub struct Words {
+pub struct Dictionary {
     texts: Vec<Box<str>>,
     index: Index,
     ranks: OnceLock<Vec<u32>>,
@@ -19,12 +19,12 @@ struct Index {
     hasher: hashbrown::DefaultHashBuilder,
 }
 
-impl Words {
+impl Dictionary {
     /// A dictionary of one word.
-    pub fn one(text: &str) -> Words {
+    pub fn one(text: &str) -> Dictionary {
         let mut interner = Interner::default();
         interner.code(text);
-        interner.words()
+        interner.dictionary()
     }
 
     /// The word of `code`; nothing where there is none.
@@ -58,12 +58,12 @@ impl Words {
 
 /// Collects distinct words.
 #[derive(Debug, Default)]
-pub struct Interner(Words);
+pub struct Interner(Dictionary);
 
 impl Interner {
     /// The code of `text`, a new one if it was not there.
     pub fn code(&mut self, text: &str) -> u32 {
-        let Words { texts, index, .. } = &mut self.0;
+        let Dictionary { texts, index, .. } = &mut self.0;
         let hash = index.hasher.hash_one(text);
         if let Some(&code) = index.codes.find(hash, |&code| &*texts[code as usize] == text) {
             return code;
@@ -76,19 +76,19 @@ impl Interner {
     }
 
     /// Appends codes of another dictionary to `out`, as codes of this one.
-    pub fn extend(&mut self, codes: &[u32], words: &Words, out: &mut Vec<u32>) {
-        let mut known = vec![u32::MAX; words.len().max(1)];
+    pub fn extend(&mut self, codes: &[u32], other: &Dictionary, out: &mut Vec<u32>) {
+        let mut known = vec![u32::MAX; other.len().max(1)];
         out.extend(codes.iter().map(|&code| {
             let own = &mut known[code as usize];
             if *own == u32::MAX {
-                *own = self.code(words.text(code));
+                *own = self.code(other.text(code));
             }
             *own
         }));
     }
 
     /// The dictionary. It is never empty: what stands where a row is NULL is a code too, and that code is 0.
-    pub fn words(mut self) -> Words {
+    pub fn dictionary(mut self) -> Dictionary {
         if self.0.texts.is_empty() {
             self.code("");
         }

@@ -24,8 +24,8 @@ pub enum Align {
 
 /// Which rows take part.
 #[derive(clap::Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Choosing rows")]
-pub struct Choosing {
+#[command(next_help_heading = "RowArguments rows")]
+pub struct RowArguments {
     /// Keep what matches: a regular expression on names of kernels and API calls, or KEY=VALUES with the keys kernel or
     /// api (a regular expression), device, stream, process (pid) or rank (numbers with commas). May be given several
     /// times
@@ -114,7 +114,7 @@ impl Events {
     }
 }
 
-impl Choosing {
+impl RowArguments {
     /// The file that output is named after: the first trace, or without one the first log.
     pub fn first<'a>(&'a self, paths: &'a [PathBuf]) -> &'a Path {
         paths.first().or(self.events.events.first()).map_or(Path::new("trace"), PathBuf::as_path)

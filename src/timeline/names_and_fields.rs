@@ -2,10 +2,10 @@
 
 use super::column::Column;
 use super::field::{self, FieldName};
-use super::model::{DIRECTIVE_TABLES, GPU_TABLES, Kept, Shown, Store};
+use super::model::{DIRECTIVE_TABLES, GPU_TABLES, Shown, Store, StoreKind};
 use super::names::{EXTENTS, Naming, PageNames};
 use super::read::{Raw, unzigzag};
-use crate::lines::words::page_name;
+use crate::lines::kind_names::page_name;
 use trace_format::tables;
 use trace_format::vocabulary::{Vocabulary, memory_kind, range_style, uvm_kind};
 
@@ -21,12 +21,12 @@ fn word(names: &mut PageNames, vocabulary: &Vocabulary, value: u32, what: &str) 
 }
 
 /// The name of every record.
-pub(super) fn names(raw: &Raw, kept: Kept, naming: &mut Naming) -> Column {
+pub(super) fn names(raw: &Raw, kept: StoreKind, naming: &mut Naming) -> Column {
     let records = 0..raw.start_ns.len();
     let (kind, table) = (raw.field(field::KIND), raw.field(field::TABLE));
     let name_id = raw.field(field::NAME_ID);
     match kept {
-        Kept::Gpu => {
+        StoreKind::Gpu => {
             let shape = raw.field(field::SHAPE_ID);
             let mut name = |i: usize| match GPU_TABLES[table.id(i, 0) as usize % GPU_TABLES.len()] {
                 t if t == &tables::KERNEL => naming.kernel(shape.id(i, u32::MAX)),
@@ -34,9 +34,9 @@ pub(super) fn names(raw: &Raw, kept: Kept, naming: &mut Naming) -> Column {
             };
             records.map(|i| Some(u64::from(name(i)))).collect()
         }
-        Kept::Api => records.map(|i| Some(u64::from(naming.call(name_id.id(i, 0))))).collect(),
-        Kept::Range => records.map(|i| Some(u64::from(naming.text(name_id.id(i, 0))))).collect(),
-        Kept::Directive => {
+        StoreKind::Api => records.map(|i| Some(u64::from(naming.call(name_id.id(i, 0))))).collect(),
+        StoreKind::Range => records.map(|i| Some(u64::from(naming.text(name_id.id(i, 0))))).collect(),
+        StoreKind::Directive => {
             let variable = raw.field(field::VARIABLE_ID);
             let mut name = |i: usize| {
                 let table = DIRECTIVE_TABLES[usize::from(table.get(i) == Some(1))];
@@ -50,14 +50,14 @@ pub(super) fn names(raw: &Raw, kept: Kept, naming: &mut Naming) -> Column {
             };
             records.map(|i| Some(u64::from(name(i)))).collect()
         }
-        Kept::Stack => {
+        StoreKind::Stack => {
             let function = |naming: &mut Naming, i| naming.function(kind.id(i, 0), name_id.id(i, 0));
             records.map(|i| Some(u64::from(function(naming, i)))).collect()
         }
-        Kept::Overhead | Kept::Sync | Kept::Uvm => {
+        StoreKind::Overhead | StoreKind::Sync | StoreKind::Uvm => {
             let table = match kept {
-                Kept::Overhead => &tables::OVERHEAD,
-                Kept::Sync => &tables::SYNC,
+                StoreKind::Overhead => &tables::OVERHEAD,
+                StoreKind::Sync => &tables::SYNC,
                 _ => &tables::UVM,
             };
             records.map(|i| Some(u64::from(naming.names.intern(&page_name(table, kind.id(i, 0)))))).collect()
@@ -66,9 +66,9 @@ pub(super) fn names(raw: &Raw, kept: Kept, naming: &mut Naming) -> Column {
 }
 
 /// Fields that are shown as they were read: from which field, and under which name.
-fn plain_fields(kept: Kept) -> &'static [(FieldName, FieldName)] {
+fn plain_fields(kept: StoreKind) -> &'static [(FieldName, FieldName)] {
     match kept {
-        Kept::Gpu => &[
+        StoreKind::Gpu => &[
             (field::CORRELATION, field::CORRELATION),
             (field::BYTES, field::BYTES),
             (field::VALUE, field::VALUE),
@@ -82,62 +82,62 @@ fn plain_fields(kept: Kept) -> &'static [(FieldName, FieldName)] {
             (field::QUEUED_NS, field::SINCE_QUEUED_NS),
             (field::SUBMITTED_NS, field::SINCE_SUBMITTED_NS),
         ],
-        Kept::Api => {
+        StoreKind::Api => {
             &[(field::CORRELATION, field::CORRELATION), (field::TID, field::TID), (field::RESULT, field::RESULT)]
         }
-        Kept::Range => {
+        StoreKind::Range => {
             &[(field::TID, field::TID), (field::CATEGORY, field::CATEGORY), (field::COLOR, field::COLOR)]
         }
-        Kept::Directive => &[
+        StoreKind::Directive => &[
             (field::TID, field::TID),
             (field::BYTES, field::BYTES),
             (field::STREAM, field::STREAM),
             (field::CONTEXT, field::CONTEXT),
             (field::DEVICE, field::DEVICE),
         ],
-        Kept::Overhead => &[(field::TID, field::TID), (field::CORRELATION, field::CORRELATION)],
-        Kept::Sync => &[
+        StoreKind::Overhead => &[(field::TID, field::TID), (field::CORRELATION, field::CORRELATION)],
+        StoreKind::Sync => &[
             (field::CORRELATION, field::CORRELATION),
             (field::STREAM, field::STREAM),
             (field::CONTEXT, field::CONTEXT),
             (field::EVENT, field::EVENT),
             (field::RESULT, field::RESULT),
         ],
-        Kept::Uvm => &[
+        StoreKind::Uvm => &[
             (field::ADDRESS, field::ADDRESS),
             (field::SRC_DEVICE, field::SRC_DEVICE),
             (field::DST_DEVICE, field::DST_DEVICE),
             (field::STREAM, field::STREAM),
         ],
-        Kept::Stack => &[(field::TID, field::TID), (field::SAMPLES, field::SAMPLES)],
+        StoreKind::Stack => &[(field::TID, field::TID), (field::SAMPLES, field::SAMPLES)],
     }
 }
 
 /// Fields by which rows of the page are chosen.
-fn hidden_fields(kept: Kept) -> &'static [FieldName] {
+fn hidden_fields(kept: StoreKind) -> &'static [FieldName] {
     match kept {
-        Kept::Gpu => &[field::TABLE, field::KIND],
-        Kept::Api => &[field::DOMAIN],
-        Kept::Range => &[field::STYLE],
-        Kept::Directive => &[field::TABLE],
-        Kept::Uvm => &[field::KIND],
-        Kept::Stack => &[field::UNTRACED_PID],
-        Kept::Overhead | Kept::Sync => &[],
+        StoreKind::Gpu => &[field::TABLE, field::KIND],
+        StoreKind::Api => &[field::DOMAIN],
+        StoreKind::Range => &[field::STYLE],
+        StoreKind::Directive => &[field::TABLE],
+        StoreKind::Uvm => &[field::KIND],
+        StoreKind::Stack => &[field::UNTRACED_PID],
+        StoreKind::Overhead | StoreKind::Sync => &[],
     }
 }
 
 /// Moves what rows are chosen by and what pages show into `store`.
-pub(super) fn add_fields(raw: &mut Raw, kept: Kept, naming: &mut Naming, store: &mut Store) {
+pub(super) fn add_fields(raw: &mut Raw, kept: StoreKind, naming: &mut Naming, store: &mut Store) {
     match kept {
-        Kept::Gpu => add_work(raw, naming, store),
-        Kept::Range => add_range(raw, naming, store),
-        Kept::Directive => add_directive(raw, naming, store),
-        Kept::Uvm => add_uvm(raw, store),
-        Kept::Stack => {
+        StoreKind::Gpu => add_work(raw, naming, store),
+        StoreKind::Range => add_range(raw, naming, store),
+        StoreKind::Directive => add_directive(raw, naming, store),
+        StoreKind::Uvm => add_uvm(raw, store),
+        StoreKind::Stack => {
             let file = named(raw, field::FILE_ID, |value| naming.text(value));
             store.add_field(field::FILE, Shown::Always, file);
         }
-        Kept::Api | Kept::Overhead | Kept::Sync => {}
+        StoreKind::Api | StoreKind::Overhead | StoreKind::Sync => {}
     }
     for &(from, to) in plain_fields(kept) {
         store.add_field(to, Shown::Always, raw.take(from));

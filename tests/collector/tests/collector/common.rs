@@ -1,9 +1,9 @@
 //! What every test of the collector uses: the simulator's harness, and the laws that hold for every trace.
 #![allow(dead_code, missing_docs, reason = "each test binary uses some of it")]
 
-#[path = "../../../../common/sim.rs"]
+#[path = "../../../common/sim.rs"]
 pub mod sim;
-#[path = "../../../../common/skips.rs"]
+#[path = "../../../common/skips.rs"]
 pub mod skips;
 
 use std::fs::File;
