@@ -3,6 +3,7 @@
 //! A folder with a manifest is one trace in many files; a CSV timeline is one file. Both name their columns after the
 //! registry ([`crate::export::flat`]): a column that neither knows is passed over, one that is missing is null.
 
+mod arrow_lengths;
 mod csv_rows;
 mod frames;
 mod shape;

@@ -1,6 +1,6 @@
 //! Tables of our Parquet and Arrow exports.
 
-use super::{Declared, shape};
+use super::{Declared, arrow_lengths, shape};
 use crate::error::{Error, Result};
 use crate::exchange::flat::name_column;
 use crate::numbers::counted;
@@ -85,13 +85,18 @@ pub fn read(path: &Path, wanted: Wanted, format: &str, sink: &mut Sink, declared
 const MOST_ROWS: u64 = 20_000_000;
 const MOST_ROWS_PER_BYTE: u64 = 64;
 
+/// The rows that a file of so many bytes can have.
+fn most_rows(bytes: u64) -> u64 {
+    MOST_ROWS.saturating_add(bytes.saturating_mul(MOST_ROWS_PER_BYTE))
+}
+
 /// Hands every row group to `each`, its columns decoded on all threads.
 fn parquet(file: File, columns: &[&str], each: &mut dyn FnMut(DataFrame) -> PolarsResult<()>) -> PolarsResult<()> {
     let bytes = file.metadata()?.len();
     let file = ParquetFile::open(Source::File(file))?;
     let rows: u64 = file.group_rows().map(|rows| rows as u64).sum();
     polars_ensure!(
-        rows <= MOST_ROWS.saturating_add(bytes.saturating_mul(MOST_ROWS_PER_BYTE)),
+        rows <= most_rows(bytes),
         ComputeError: "{} are promised in {}, which no recording fits into", counted(rows, "row"), counted(bytes, "byte")
     );
     let names: Vec<&str> = file.columns().filter(|name| columns.contains(name)).collect();
@@ -109,6 +114,7 @@ fn arrow(
     each: &mut dyn FnMut(DataFrame) -> PolarsResult<()>,
 ) -> PolarsResult<()> {
     let metadata = read_file_metadata(&mut file)?;
+    arrow_lengths::check(&file, &metadata, most_rows(file.metadata()?.len()))?;
     let places = metadata.schema.iter_names().enumerate().filter(|(_, name)| columns.contains(&name.as_str()));
     let places = places.map(|(place, _)| place).collect();
     FileReader::new(file, metadata, Some(places), None).try_for_each(|batch| each(DataFrame::from(batch?)))
