@@ -109,7 +109,7 @@ Start (ns),Duration (ns),Name,Result,CorrID,Pid,Tid,T-Pri,Thread Name
 SKIPPED: report1.sqlite does not contain NV Tools Extension (NVTX) data.
 
 Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name
-15.6,15167,1,15167.0,15167.0,15167,15167,0.0,\"void f<int, char>(int, char)\"
+100.0,15167,1,15167.0,15167.0,15167,15167,0.0,\"void f<int, char>(int, char)\"
 
 Total (MB),Count,Avg (MB),Med (MB),Min (MB),Max (MB),StdDev (MB),Operation
 0.786,1,0.786,0.786,0.786,0.786,0.000,[CUDA memcpy Host-to-Device]
