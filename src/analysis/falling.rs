@@ -10,7 +10,7 @@ const MANY: usize = 1 << 13;
 ///
 /// Rows hold all the figures of a line. Only keys and places are moved about while sorting.
 pub fn sort_falling<T: Send + Sync>(
-    rows: &mut Vec<T>,
+    rows: &mut [T],
     key: impl Fn(&T) -> u128 + Sync,
     tie: impl Fn(&T, &T) -> Ordering + Sync,
 ) {
