@@ -4,7 +4,7 @@
 //! There are three ways to lay records out. Files for viewers (Chrome, Perfetto, speedscope) have one line for each stream
 //! and thread ([`line::Line`], named by [`naming`]); the page has nvvp's rows, in which a kernel stands three times
 //! ([`page`], [`page_names`]); pictures have a row for each kind of work ([`picture`]). What slices without a name are
-//! called is in [`words`], and [`lanes`] keeps apart what overlaps.
+//! called is in [`kind_names`], and [`lanes`] keeps apart what overlaps.
 //!
 //! For Chrome and Perfetto, [`place::Placing`] takes the chunks of
 //! [`Frames::in_order`](crate::trace::frames::Frames::in_order) and gives each row a line, a lane on it and a form: a slice,
