@@ -53,6 +53,14 @@ pub enum Source {
     Shape(usize, ShapeField),
 }
 
+impl Source {
+    /// Whether the column is the same in all rows of a table and process: [`of_process`] knows it, or the table's name.
+    pub fn is_of_process(self) -> bool {
+        use Source::{Clock, None, Origin, Pid, Process, Rank, Table};
+        matches!(self, None | Table | Process | Pid | Rank | Clock | Origin)
+    }
+}
+
 /// A field of table `shape` but its id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShapeField {

@@ -84,8 +84,8 @@ impl<'a, F: Format> Plan<'a, F> {
         while at < sources.len() {
             let begun = at;
             let step = match sources[at] {
-                source if is_of_process(source) => {
-                    let run = sources[at..].iter().take_while(|source| is_of_process(**source)).count();
+                source if source.is_of_process() => {
+                    let run = sources[at..].iter().take_while(|source| source.is_of_process()).count();
                     at += run;
                     // One text at least, so that whatever a row says of its process, its columns stand in their places.
                     let processes = 0..context.frames.processes.len().max(1) as u32;
@@ -338,20 +338,6 @@ impl<F: Format> Plan<'_, F> {
             out.extend_from_slice(text);
         }
     }
-}
-
-/// Whether a column is the same in all rows of a process.
-fn is_of_process(source: Source) -> bool {
-    matches!(
-        source,
-        Source::None
-            | Source::Table
-            | Source::Process
-            | Source::Pid
-            | Source::Rank
-            | Source::Clock
-            | Source::Origin
-    )
 }
 
 /// The id in a column of ids; `None` where null.
