@@ -24,7 +24,7 @@ pub enum Align {
 
 /// Which rows take part.
 #[derive(clap::Args, Clone, Debug, Default)]
-#[command(next_help_heading = "RowArguments rows")]
+#[command(next_help_heading = "Which rows")]
 pub struct RowArguments {
     /// Keep what matches: a regular expression on names of kernels and API calls, or KEY=VALUES with the keys kernel or
     /// api (a regular expression), device, stream, process (pid) or rank (numbers with commas). May be given several
