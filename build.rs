@@ -6,6 +6,9 @@
 //!    runs on every Linux since glibc 2.28;
 //! 2. in release builds, the one that cargo has built as a dependency, for machines with this one's glibc or a newer one;
 //! 3. none: debug builds take the one that cargo has put beside the program.
+//!
+//! The door in front of it (`libgpuprof_preload.so`) is always the one of this build: it loads on every Linux wherever it was
+//! linked.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -32,6 +35,10 @@ fn main() {
         Ok(Some(library)) => {
             println!("cargo::rustc-cfg=gpuprof_embedded_shim");
             println!("cargo::rustc-env=GPUPROF_EMBEDDED_SHIM={}", library.display());
+            match built("libgpuprof_preload.so") {
+                Ok(door) => println!("cargo::rustc-env=GPUPROF_EMBEDDED_DOOR={}", door.display()),
+                Err(why) => println!("cargo::error={why}"),
+            }
         }
         Ok(None) => {}
         Err(why) => println!("cargo::error={why}"),
@@ -95,9 +102,13 @@ fn shim() -> Result<Option<PathBuf>, String> {
     if !is_release() || env::var_os("DOCS_RS").is_some() {
         return Ok(None);
     }
-    // It is a dependency of ours, so cargo has it ready when it compiles us, if not yet while this runs. It lies beside
-    // all others: OUT_DIR is PROFILE/build/gpuprof-HASH/out.
+    built("libgpuprof.so").map(Some)
+}
+
+/// A library that is a dependency of ours, so cargo has it ready when it compiles us, if not yet while this runs. It lies
+/// beside all others: OUT_DIR is PROFILE/build/gpuprof-HASH/out.
+fn built(file: &str) -> Result<PathBuf, String> {
     let out = env::var_os("OUT_DIR").map(PathBuf::from).ok_or("cargo has not set OUT_DIR")?;
     let profile = out.ancestors().nth(3).ok_or_else(|| format!("OUT_DIR={} is not cargo's", out.display()))?;
-    Ok(Some(profile.join("deps/libgpuprof.so")))
+    Ok(profile.join("deps").join(file))
 }

@@ -1,5 +1,6 @@
-//! What `libgpuprof.so` promises to the programs it is loaded into, seen in the file itself: what it needs, exports and
-//! asks for, and that it stays. Holds for the library that cargo built for the tests and for the portable one.
+//! What `libgpuprof.so`, and the door in front of it, promise to the programs they are loaded into, seen in the files: what
+//! they need, export and ask for, and that they stay. Holds for the libraries that cargo built for the tests and for the
+//! portable collector.
 
 // A program of its own: one test builds the collector with every processor there is, and tests that watch what other
 // programs do fail beside that. It has only these parts of `common`, so that Polars is not linked into it.
@@ -14,11 +15,17 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The library that the tests preload.
-fn built() -> PathBuf {
+/// The library that is preloaded: the door in front of the collector.
+fn door() -> PathBuf {
     let output = Command::new(env!("CARGO_BIN_EXE_gpuprof")).arg("preload-path").output().expect("gpuprof");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     PathBuf::from(String::from_utf8_lossy(&output.stdout).trim_end())
+}
+
+/// The collector that the tests preload.
+fn built() -> PathBuf {
+    let door = door().to_string_lossy().into_owned();
+    PathBuf::from(format!("{}.so", door.strip_suffix("_preload.so").expect("a door")))
 }
 
 /// The C library's parts and the loader, by the names they have had: before glibc 2.34 they were apart.
@@ -79,6 +86,15 @@ fn check(path: &Path) {
         );
     }
 
+    check_mapping(&elf);
+    let segments = elf.segments();
+    assert!(segments.iter().any(|s| s.kind == PT_GNU_EH_FRAME), "without it no panic can be caught");
+    let tls: u64 = segments.iter().filter(|s| s.kind == PT_TLS).map(|s| s.memory_bytes).sum();
+    assert!(tls <= 4096, "{tls} bytes of every thread's memory");
+}
+
+/// What holds for whatever is mapped into other people's programs.
+fn check_mapping(elf: &Elf) {
     let flags = elf.dynamic(DT_FLAGS_1).unwrap_or(0);
     assert!(
         flags & DF_1_NODELETE != 0,
@@ -96,9 +112,37 @@ fn check(path: &Path) {
     let stack = segments.iter().find(|s| s.kind == PT_GNU_STACK).expect("a word about the stack");
     assert_eq!(stack.flags & 1, 0, "an executable stack, which it would force on the whole program");
     assert!(segments.iter().all(|s| s.kind != PT_LOAD || s.flags & 3 != 3), "code that can be written to");
-    assert!(segments.iter().any(|s| s.kind == PT_GNU_EH_FRAME), "without it no panic can be caught");
-    let tls: u64 = segments.iter().filter(|s| s.kind == PT_TLS).map(|s| s.memory_bytes).sum();
-    assert!(tls <= 4096, "{tls} bytes of every thread's memory");
+}
+
+/// What the loader and the kernel do for each library that is mapped costs more than all that the door does itself.
+#[test]
+fn the_door_is_small_and_loads_on_every_linux_since_glibc_2_17() {
+    let elf = Elf::read(&door());
+    check_mapping(&elf);
+    let needed = elf.needed();
+    // GNU's linker names the loader as well, which is always there.
+    let others: Vec<&String> = needed.iter().filter(|name| !name.starts_with("ld-linux-")).collect();
+    assert_eq!(others, ["libc.so.6"], "each is 0.05 ms in every process");
+    let symbols = elf.symbols();
+    let exported: BTreeSet<&str> = symbols.iter().filter(|s| s.defined).map(|s| s.name.as_str()).collect();
+    assert_eq!(exported, EXPORTS.into_iter().chain(["gpuprof_door_1"]).collect::<BTreeSet<_>>());
+    let older = ["__libc_dlopen_mode", "__libc_dlsym"];
+    for symbol in symbols.iter().filter(|symbol| !symbol.defined) {
+        let name = symbol.name.as_str();
+        let versioned = symbol.version.as_ref().is_some_and(|version| version.starts_with("GLIBC_"));
+        assert!(versioned || (symbol.weak && (WEAK.contains(&name) || older.contains(&name))), "{symbol:?}");
+        assert!(!["malloc", "free", "setenv", "exit"].contains(&name), "{symbol:?}");
+        assert!(symbol.weak || !name.starts_with("dl") || name == "dl_iterate_phdr", "in libdl before: {symbol:?}");
+    }
+    // Linked here, with whatever glibc this machine has, and for all.
+    let newest = elf.newest_glibc();
+    assert!(newest <= (2, 17), "asks for glibc {}.{}", newest.0, newest.1);
+    // With the standard library's reports of panics it would be 300 KiB and 500 relocations.
+    let segments = elf.segments();
+    let bytes: u64 = segments.iter().filter(|s| s.kind == PT_LOAD).map(|s| s.memory_bytes).sum();
+    let limits = (bytes <= 32 << 10, elf.relocations() <= 64);
+    assert_eq!(limits, (true, true), "{bytes} bytes, {} relocations", elf.relocations());
+    assert!(segments.iter().all(|s| s.kind != PT_TLS), "memory of every thread");
 }
 
 #[test]
@@ -146,23 +190,22 @@ fn the_portable_library_loads_on_every_linux_since_glibc_2_28() {
 /// Every crate that may be linked into other people's programs. A new one is a decision: does it start threads, register
 /// exit hooks, or bring in a dozen others? (syn and the like only run while it is built.)
 #[rustfmt::skip]
-const CRATES: [&str; 42] = [
+const CRATES: [&str; 43] = [
     "ahash", "bytes", "cfg-if", "chrono", "crc32c", "crossbeam-queue", "crossbeam-utils", "cupti-shim",
     "cupti-sys", "equivalent", "foldhash", "getrandom", "half", "hashbrown", "iana-time-zone", "indexmap",
     "itoa", "libc", "libloading", "libm", "memchr", "num-bigint", "num-integer", "num-traits", "once_cell",
     // pastey makes names while the format is compiled; nothing of it runs.
     "parquet", "pastey", "proc-macro2", "quote", "seq-macro", "serde", "serde_core", "serde_derive", "serde_json",
-    "shim-config", "syn", "trace-format", "twox-hash", "unicode-ident", "zerocopy", "zerocopy-derive", "zmij",
+    "shim-at-load", "shim-config", "syn", "trace-format", "twox-hash", "unicode-ident", "zerocopy", "zerocopy-derive", "zmij",
 ];
 
-#[test]
-fn the_library_is_made_of_known_crates() {
-    const TEST: &str = "the_library_is_made_of_known_crates";
+/// The crates that a library is made of; or why cargo cannot say.
+fn crates(package: &str) -> Result<BTreeSet<String>, String> {
     let mut command = Command::new(env!("CARGO"));
     command.args([
         "tree",
         "-p",
-        "cupti-shim",
+        package,
         "-e",
         "normal",
         "--offline",
@@ -174,16 +217,27 @@ fn the_library_is_made_of_known_crates() {
     ]);
     let output = command.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("cargo");
     if !output.status.success() {
-        return skip(TEST, &format!("cargo tree: {}", String::from_utf8_lossy(&output.stderr).trim()));
+        return Err(format!("cargo tree: {}", String::from_utf8_lossy(&output.stderr).trim()));
     }
     let text = String::from_utf8_lossy(&output.stdout);
-    let found: BTreeSet<&str> = text.lines().filter_map(|line| line.split(' ').next()).collect();
-    let unknown: Vec<&&str> = found.iter().filter(|name| !name.is_empty() && !CRATES.contains(name)).collect();
+    let names = text.lines().filter_map(|line| line.split(' ').next()).filter(|name| !name.is_empty());
+    Ok(names.map(str::to_owned).collect())
+}
+
+#[test]
+fn the_libraries_are_made_of_known_crates() {
+    const TEST: &str = "the_libraries_are_made_of_known_crates";
+    let (found, door) = match (crates("cupti-shim"), crates("shim-preload")) {
+        (Ok(found), Ok(door)) => (found, door),
+        (Err(why), _) | (_, Err(why)) => return skip(TEST, &why),
+    };
+    assert_eq!(door.iter().collect::<Vec<_>>(), ["libc", "shim-at-load", "shim-preload"]);
+    let unknown: Vec<&String> = found.iter().filter(|name| !CRATES.contains(&name.as_str())).collect();
     assert!(
         unknown.is_empty(),
         "{unknown:?}: in other people's programs now; add them to the list if that is meant"
     );
-    assert!(found.contains("parquet") && found.contains("shim-config"), "{text}");
+    assert!(found.contains("parquet") && found.contains("shim-config"), "{found:?}");
     for forbidden in ["polars", "tokio", "rayon", "clap", "anyhow", "log", "tracing"] {
         assert!(!found.contains(forbidden), "{forbidden}");
     }

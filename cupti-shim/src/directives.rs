@@ -3,8 +3,9 @@
 //! are asked for, and hand CUPTI what the runtime gives us.
 //!
 //! A runtime finds us by the variables that `gpuprof record` sets (`ACC_PROFLIB`, `OMP_TOOL_LIBRARIES`), or because we
-//! are preloaded: then our two functions stand before those of other tools, which are asked first and keep their place. A
-//! runtime may begin before the program's first CUDA call, so what it gives is kept until there is a CUPTI to have it.
+//! are preloaded: then our two functions, or those of the door in front of us, stand before those of other tools, which are
+//! asked first and keep their place. A runtime may begin before the program's first CUDA call, so what it gives is kept
+//! until there is a CUPTI to have it.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::null_mut;
@@ -128,11 +129,12 @@ fn file_of(address: *const c_void) -> Option<(*mut c_void, *const c_char)> {
     }
 }
 
-/// Whether an address lies in this library. (The address of a function that we export would not tell: where the program
-/// has one of that name, it is the program's.)
+/// Whether an address lies in this library or in the door in front of it. (The address of a function that we export would
+/// not tell: where the program has one of that name, it is the program's.)
 fn is_ours(address: *const c_void) -> bool {
-    let own = file_of((&raw const TOOL).cast());
-    own.is_some_and(|own| file_of(address).is_some_and(|found| found.0 == own.0))
+    let door = load::door().and_then(|door| file_of(std::ptr::from_ref(door).cast()));
+    let own = [file_of((&raw const TOOL).cast()), door];
+    file_of(address).is_some_and(|found| own.iter().flatten().any(|own| own.0 == found.0))
 }
 
 /// The function `name` that the runtime would have found without us: `within` is an address in the runtime. None: nobody
@@ -143,7 +145,11 @@ fn next(name: &CStr, within: *const c_void) -> Option<*mut c_void> {
         if !is_ours(libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr())) {
             return None;
         }
-        let mut found = libc::dlsym(libc::RTLD_NEXT, name.as_ptr());
+        let mut found = match load::door() {
+            // Mapped through it, we have no place in the order of libraries.
+            Some(door) => door.next(name),
+            None => libc::dlsym(libc::RTLD_NEXT, name.as_ptr()),
+        };
         // A runtime that was opened for a part of the program alone, as Python does, is not in that order.
         if let (true, Some((_, path))) = (found.is_null(), file_of(within))
             && !path.is_null()

@@ -2,7 +2,8 @@
 //! must not notice.
 //!
 //! ```text
-//! load      the loader maps us (LD_PRELOAD), or the driver does (CUDA_INJECTION64_PATH): settings, two variables
+//! load      the loader maps us (LD_PRELOAD), or the driver does (CUDA_INJECTION64_PATH): settings, two variables; mostly
+//!           through the door (preload/), a small library that is preloaded in our place and has done that already
 //! session   the driver's first cuInit: find a libcupti, subscribe, switch kinds on;  first context: threads and file
 //! gate      cudaProfilerStart/Stop, NVTX ranges, timers ─▶ windows of correlation ids
 //! buffers   CUPTI asks for a block, CUPTI gives it back ─▶ decode::names interns what dies with its module ─▶ queue

@@ -1,10 +1,13 @@
 //! What happens when the library is mapped into a program: settings are read, and the driver is told where to find us.
 //!
-//! Runs before `main`, in programs that may have nothing to do with CUDA, beside other preloaded libraries: nothing
-//! here starts a thread, opens a file (one line of `seen.jsonl` apart), or calls a function that a program may have
-//! replaced (bash has a `setenv` of its own, which crashes before its `main`). Every process below a preloaded one pays
-//! for it, so what lies far apart in this library is not touched unless a setting asks for it: each part of 64 KiB that
-//! is used first costs more than the work itself.
+//! Before `main`, if it is preloaded itself or if the door in front of it asks (`libgpuprof_preload.so`, decision 025): in
+//! programs that may have nothing to do with CUDA, beside other preloaded libraries. Nothing here then starts a thread,
+//! opens a file (one line of `seen.jsonl` apart), or calls a function that a program may have replaced. What lies far
+//! apart in this library is not touched unless a setting asks for it: each part of 64 KiB that is used first costs more
+//! than the work itself.
+//!
+//! Otherwise when CUDA, NVTX or the runtime of a compiler asks. What the process was at its load has then been taken down
+//! by the door, if it came through one.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -12,25 +15,19 @@ use std::path::Path;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use at_load::{AtLoad, Door, Variables};
 use shim_config::find::own_proc;
 use shim_config::seen::SeenLine;
 use shim_config::{Cause, Problem, Settings};
 
 use crate::{log, sys};
 
+pub use at_load::{file_name, is_privileged};
+
 /// How the driver finds an injection library.
 const CUDA_INJECTION: &[u8] = b"CUDA_INJECTION64_PATH";
 /// How NVTX finds one.
 const NVTX_INJECTION: &[u8] = b"NVTX_INJECTION64_PATH";
-/// What is obeyed before `main`; all other settings wait until CUDA or NVTX asks.
-const OBEYED_AT_LOAD: [&[u8]; 6] = [
-    b"GPUPROF_DISABLE",
-    b"GPUPROF_NVTX",
-    b"GPUPROF_NVTX_CHAIN",
-    b"GPUPROF_SEEN",
-    b"GPUPROF_PROCESSES",
-    b"GPUPROF_VERBOSE",
-];
 /// Set once the line about a foreign injection was printed, so that child processes do not repeat it.
 const SAID: &[u8] = b"_GPUPROF_SAID";
 
@@ -78,16 +75,13 @@ impl Loaded {
 /// What was found before `main`, as it was found. Nearly all programs that the library is mapped into have nothing to do
 /// with CUDA: what it means is worked out only if somebody asks ([`loaded`]), which costs more than all of this.
 struct Snapshot {
-    /// `NAME=value`, each ended by a zero.
-    environment: Vec<u8>,
-    /// The command line, arguments ended by zeros; none: to be read from `/proc`.
-    cmdline: Option<Vec<u8>>,
-    exe: Vec<u8>,
+    taken: &'static AtLoad,
+    /// The door that the process came through, if it did.
+    door: Option<&'static Door>,
     /// This library's file, if it could be resolved.
     path: Option<CString>,
-    start_unix_ns: i64,
-    pid: u32,
-    parent: u32,
+    /// This is the time before `main`, and what the settings want done by then is ours to do.
+    is_before_main: bool,
 }
 
 /// Both null or a leaked box. No `OnceLock`: a child that is forked while a thread of its parent is at it would wait for
@@ -115,82 +109,43 @@ fn once<T>(slot: &'static AtomicPtr<T>, make: impl FnOnce() -> T) -> &'static T 
 
 /// The state at load; read now if the library's constructor has not run or was not allowed to.
 pub fn loaded() -> &'static Loaded {
-    // SAFETY: `environ` is the C library's, valid once the process runs.
-    once(&LOADED, || read(once(&SNAPSHOT, || unsafe { take(libc_environ()) })))
+    // SAFETY: the C library's list, and no arguments.
+    once(&LOADED, || read(once(&SNAPSHOT, || unsafe { find(at_load::list(), std::ptr::null()) })))
 }
 
-unsafe extern "C" {
-    // The C library's own name: a program may define a variable `environ` for itself.
-    #[link_name = "__environ"]
-    static mut environ: *mut *mut c_char;
+/// The door that this process came through, if it did.
+pub fn door() -> Option<&'static Door> {
+    // SAFETY: as above.
+    once(&SNAPSHOT, || unsafe { find(at_load::list(), std::ptr::null()) }).door
 }
 
-fn libc_environ() -> *const *mut c_char {
-    // SAFETY: a plain read of the pointer.
-    unsafe { environ }
-}
-
-/// Takes down what a program may change before it calls CUDA. `list`: the environment, null-terminated.
-unsafe fn take(list: *const *mut c_char) -> Snapshot {
-    // SAFETY: passed on from the caller; the buffer is as long as said. Not `own_proc`: before `main` there is but one
-    // thread, and where that has ended its program's file is of no more use.
-    unsafe {
-        log::remember_stderr();
-        let mut exe = [0u8; libc::PATH_MAX as usize];
-        let length = libc::readlink(c"/proc/self/exe".as_ptr(), exe.as_mut_ptr().cast(), exe.len());
-        let exe = exe.get(..usize::try_from(length).unwrap_or(0)).unwrap_or_default().to_vec();
-        Snapshot {
-            environment: joined(list),
-            cmdline: None,
-            exe,
-            path: own_path(),
-            start_unix_ns: sys::realtime_ns(),
-            pid: sys::getpid(),
-            parent: libc::getppid().cast_unsigned(),
-        }
-    }
-}
-
-/// The strings of a null-terminated list, each ended by a zero.
-unsafe fn joined(list: *const *mut c_char) -> Vec<u8> {
-    // SAFETY: a null-terminated array of C strings, as the kernel and the C library keep it.
-    unsafe {
-        let entries = || {
-            let at = |i| (!list.is_null()).then(|| *list.add(i)).filter(|entry| !entry.is_null());
-            (0..).map_while(at).map(|entry| CStr::from_ptr(entry).to_bytes_with_nul())
-        };
-        let mut joined = Vec::with_capacity(entries().map(<[u8]>::len).sum());
-        entries().for_each(|entry| joined.extend_from_slice(entry));
-        joined
-    }
+/// Takes down what a program may change before it calls CUDA, unless the door has it already.
+///
+/// # Safety
+/// Both lists are null or end with a null pointer. `list`: the environment. `argv`: the command line, if it is known.
+unsafe fn find(list: *const *mut c_char, argv: *const *mut c_char) -> Snapshot {
+    let path = own_path();
+    // SAFETY: passed on from the caller.
+    let is_preloaded = unsafe { path.as_ref().is_some_and(|path| at_load::is_preloaded(list, path.to_bytes())) };
+    let door = at_load::door();
+    let taken = door.and_then(Door::taken).unwrap_or_else(|| {
+        // Later a program may have changed the list.
+        let argv = if is_preloaded { argv } else { std::ptr::null() };
+        // SAFETY: passed on from the caller.
+        unsafe { AtLoad::take(list, argv) }.0
+    });
+    log::remember_stderr(taken.has_stderr.then_some((taken.stderr_device, taken.stderr_inode)));
+    sys::remember_affinity(taken.has_processors.then_some(taken.processors));
+    let is_asked = door.is_some_and(|door| door.asks.load(Ordering::Acquire));
+    Snapshot { taken, door, path, is_before_main: is_preloaded || is_asked }
 }
 
 impl Snapshot {
     /// The variables, in their order.
     fn variables(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        self.environment.split(|byte| *byte == 0).filter_map(|entry| {
+        self.taken.environment.get().split(|byte| *byte == 0).filter_map(|entry| {
             let equals = entry.iter().position(|byte| *byte == b'=')?;
             Some((entry.get(..equals)?, entry.get(equals + 1..)?))
-        })
-    }
-
-    fn var(&self, name: &[u8]) -> Option<&[u8]> {
-        self.variables().find(|(n, _)| *n == name).map(|(_, value)| value)
-    }
-
-    /// Whether LD_PRELOAD names this library, so that this is the time before `main`.
-    fn is_preloaded(&self) -> bool {
-        let own = self.path.as_ref().map_or(&b""[..], |path| file_name(path.to_bytes()));
-        let is_between = |byte: &u8| matches!(byte, b':' | b' ');
-        self.var(b"LD_PRELOAD").is_some_and(|list| list.split(is_between).any(|entry| file_name(entry) == own))
-    }
-
-    /// Whether nothing is set that has a say in what is done before `main`.
-    fn is_plain(&self) -> bool {
-        let own = self.path.as_ref().map(|path| path.to_bytes());
-        self.variables().all(|(name, value)| match name {
-            CUDA_INJECTION | NVTX_INJECTION => value.is_empty() || Some(value) == own,
-            name => !OBEYED_AT_LOAD.contains(&name),
         })
     }
 }
@@ -200,19 +155,20 @@ fn read(found: &Snapshot) -> Loaded {
     let environment: Vec<_> = found.variables().map(|(n, v)| (n.to_vec(), v.to_vec())).collect();
     let (settings, problems) = shim_config::from_env(found.variables());
     log::set_verbosity(settings.verbose);
-    let cmdline = found.cmdline.clone().or_else(|| {
+    let taken = found.taken;
+    let cmdline = Some(taken.cmdline.get().to_vec()).filter(|line| !line.is_empty()).or_else(|| {
         let path = CString::new(own_proc("cmdline").into_os_string().into_vec()).ok()?;
         sys::read_file(&path)
     });
-    let is_chosen = settings.processes.wants(file_name(&found.exe), found.parent);
+    let is_chosen = settings.processes.wants(file_name(taken.exe.get()), taken.parent);
     Loaded {
         settings,
         problems,
         environment,
-        exe: found.exe.clone(),
+        exe: taken.exe.get().to_vec(),
         cmdline: cmdline.unwrap_or_default(),
-        start_unix_ns: found.start_unix_ns,
-        pid: found.pid,
+        start_unix_ns: taken.start_unix_ns,
+        pid: taken.pid,
         is_chosen,
     }
 }
@@ -220,11 +176,6 @@ fn read(found: &Snapshot) -> Loaded {
 /// The file name of the running program.
 pub fn program_name() -> Vec<u8> {
     file_name(&loaded().exe).to_vec()
-}
-
-/// What follows the last slash of a path.
-pub fn file_name(path: &[u8]) -> &[u8] {
-    path.rsplit(|b| *b == b'/').next().unwrap_or(path)
 }
 
 /// The absolute path of this library: it may have been preloaded by a relative one.
@@ -265,12 +216,6 @@ fn is_same_file(a: &[u8], b: &[u8]) -> bool {
     a == b || identity(a).is_some_and(|a| Some(a) == identity(b))
 }
 
-/// Whether the program runs with more rights than its caller: then nothing of the caller's environment is obeyed.
-pub fn is_privileged() -> bool {
-    // SAFETY: reads the auxiliary vector.
-    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
-}
-
 /// The body of the constructor.
 ///
 /// # Safety
@@ -279,29 +224,21 @@ unsafe fn on_load(argv: *const *mut c_char, envp: *const *mut c_char) {
     if is_privileged() {
         return;
     }
-    sys::remember_affinity();
-    let list = if envp.is_null() { libc_environ() } else { envp };
-    let found = once(&SNAPSHOT, || {
-        // SAFETY: as promised by the caller.
-        let mut found = unsafe { take(list) };
-        if found.is_preloaded() {
-            // SAFETY: as promised. Later a program may have changed the list.
-            found.cmdline = Some(unsafe { joined(argv) });
-        }
-        found
-    });
+    let list = if envp.is_null() { at_load::list() } else { envp };
+    // SAFETY: as promised by the caller.
+    let found = once(&SNAPSHOT, || unsafe { find(list, argv) });
     let Some(path) = &found.path else { return };
-    if !found.is_preloaded() {
+    if !found.is_before_main {
         // Mapped by the driver or by NVTX: whoever set the variables has set them, and other threads run by now.
         return;
     }
-    if found.is_plain() {
-        let is_missing = |name: &&[u8]| found.var(name).is_none_or(|value| value != path.to_bytes());
-        let missing = [CUDA_INJECTION, NVTX_INJECTION].into_iter().filter(is_missing);
-        let wanted: Vec<_> = missing.map(|name| (name, path.to_bytes().to_vec())).collect();
-        if !wanted.is_empty() {
+    let door = found.door.map_or(&b""[..], Door::path);
+    // SAFETY: as promised.
+    let variables = unsafe { Variables::read(list, path.to_bytes(), door) };
+    if variables.is_plain {
+        if !variables.are_set {
             // SAFETY: preloaded libraries are constructed one after the other before `main`.
-            unsafe { set_variables(&wanted) };
+            unsafe { Variables::name_collector(path.to_bytes(), None) };
         }
         return;
     }
@@ -311,7 +248,10 @@ unsafe fn on_load(argv: *const *mut c_char, envp: *const *mut c_char) {
         return;
     }
     note_seen(loaded, false, None, loaded.inert(), None);
-    let is_foreign = |p: &Vec<u8>| !p.is_empty() && !is_same_file(p, path.to_bytes());
+    let is_foreign = |p: &Vec<u8>| {
+        let is_ours = is_same_file(p, path.to_bytes()) || !door.is_empty() && is_same_file(p, door);
+        !p.is_empty() && !is_ours
+    };
     if let Some(other) = loaded.var(CUDA_INJECTION).filter(is_foreign) {
         if loaded.var(SAID).is_none() {
             log::line(
@@ -323,17 +263,17 @@ unsafe fn on_load(argv: *const *mut c_char, envp: *const *mut c_char) {
                 ),
             );
             // SAFETY: before `main`.
-            unsafe { set_variables(&[(SAID, b"1".to_vec())]) };
+            unsafe { at_load::set(&[(SAID, b"1")], None) };
         }
         note_seen(loaded, false, None, Some(Cause::ForeignInjection), Some(other));
         return;
     }
-    let mut wanted = vec![(CUDA_INJECTION, path.to_bytes().to_vec())];
+    let mut wanted = vec![(CUDA_INJECTION, path.to_bytes())];
     let other = loaded.var(NVTX_INJECTION).filter(is_foreign);
     // "./." is how NVTX is told that nobody listens. A process that is left out must not cost the other tool its NVTX.
     let keeps = other.as_deref() == Some(b"./.") || (loaded.inert().is_some() && other.is_some());
     if loaded.settings.nvtx && !keeps {
-        wanted.push((NVTX_INJECTION, path.to_bytes().to_vec()));
+        wanted.push((NVTX_INJECTION, path.to_bytes()));
         if let (Some(other), None) = (other, &loaded.settings.nvtx_chain) {
             if loaded.var(SAID).is_none() {
                 log::line(
@@ -345,43 +285,13 @@ unsafe fn on_load(argv: *const *mut c_char, envp: *const *mut c_char) {
                     ),
                 );
             }
-            wanted.push((SAID, b"1".to_vec()));
+            wanted.push((SAID, b"1"));
         }
     }
-    wanted.retain(|(name, value)| loaded.var(name).as_ref() != Some(value));
+    wanted.retain(|(name, value)| loaded.var(name).as_deref() != Some(*value));
     if !wanted.is_empty() {
         // SAFETY: preloaded libraries are constructed one after the other before `main`.
-        unsafe { set_variables(&wanted) };
-    }
-}
-
-/// Gives the process a new environment list with these variables.
-///
-/// # Safety
-/// No other thread may read or change the environment.
-unsafe fn set_variables(wanted: &[(&[u8], Vec<u8>)]) {
-    let is_replaced = |entry: &[u8]| {
-        wanted.iter().any(|(name, _)| entry.strip_prefix(*name).is_some_and(|rest| rest.first() == Some(&b'=')))
-    };
-    let mut list: Vec<*mut c_char> = Vec::new();
-    // SAFETY: a null-terminated array of C strings; ours are leaked, as `putenv` would need them too.
-    unsafe {
-        let mut at = environ.cast_const();
-        while !at.is_null() && !(*at).is_null() {
-            if !is_replaced(CStr::from_ptr(*at).to_bytes()) {
-                list.push(*at);
-            }
-            at = at.add(1);
-        }
-        for (name, value) in wanted {
-            let entry = [name, &b"="[..], value].concat();
-            if let Ok(entry) = CString::new(entry) {
-                list.push(entry.into_raw());
-            }
-        }
-        list.push(std::ptr::null_mut());
-        // Not `setenv`: programs bring their own. The C library copies a list that it does not know when it must grow.
-        environ = Box::leak(list.into_boxed_slice()).as_mut_ptr();
+        unsafe { at_load::set(&wanted, None) };
     }
 }
 

@@ -1,10 +1,11 @@
 //! One line on standard error, or nothing: only while it is still the one seen at load, and never a signal.
 
 use std::fmt::{self, Write};
-use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 use crate::sys;
+
+pub use at_load::identity;
 
 /// Longest line; what does not fit is cut. On the stack: it is written from callbacks too.
 const LINE_BYTES: usize = 1024;
@@ -15,8 +16,8 @@ static INODE: AtomicU64 = AtomicU64::new(0);
 static VERBOSITY: AtomicU8 = AtomicU8::new(1);
 
 /// Remembers which file standard error is. The first call counts.
-pub fn remember_stderr() {
-    if let Some((device, inode)) = identity(2)
+pub fn remember_stderr(identity: Option<(u64, u64)>) {
+    if let Some((device, inode)) = identity
         && !SEEN.load(Ordering::Acquire)
     {
         DEVICE.store(device, Ordering::Relaxed);
@@ -28,14 +29,6 @@ pub fn remember_stderr() {
 /// How much is said: 0 nothing, 1 what the user must know, 2 and 3 more.
 pub fn set_verbosity(verbosity: u8) {
     VERBOSITY.store(verbosity, Ordering::Relaxed);
-}
-
-/// Device and inode of a descriptor, none when it is closed.
-pub fn identity(fd: i32) -> Option<(u64, u64)> {
-    let mut stat = MaybeUninit::<libc::stat>::zeroed();
-    // SAFETY: `stat` is writable; all zeros is a valid value of it.
-    let (rc, stat) = unsafe { (libc::fstat(fd, stat.as_mut_ptr()), stat.assume_init()) };
-    (rc == 0).then_some((stat.st_dev, stat.st_ino))
 }
 
 struct Line {

@@ -10,6 +10,9 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use crate::log;
 
+/// CLOCK_REALTIME is CUPTI's own clock on Linux unless somebody registers another.
+pub use at_load::realtime_ns;
+
 /// The kernel's thread id of the caller; what CUPTI reports after `cuptiSetThreadIdType(1)`.
 pub fn gettid() -> u32 {
     // SAFETY: takes no arguments, cannot fail.
@@ -20,11 +23,6 @@ pub fn gettid() -> u32 {
 pub fn getpid() -> u32 {
     // SAFETY: takes no arguments, cannot fail.
     unsafe { libc::syscall(libc::SYS_getpid) as u32 }
-}
-
-/// CLOCK_REALTIME, nanoseconds since 1970: CUPTI's own clock on Linux unless somebody registers another.
-pub fn realtime_ns() -> i64 {
-    clock(libc::CLOCK_REALTIME)
 }
 
 /// CLOCK_MONOTONIC, nanoseconds since some moment.
@@ -165,10 +163,10 @@ pub fn disown() {
 /// threads must not be pinned with it.
 static AFFINITY: AtomicPtr<libc::cpu_set_t> = AtomicPtr::new(null_mut());
 
-/// Remembers the caller's processors as those of the process. The first call counts.
-pub fn remember_affinity() {
+/// Remembers these processors as those of the process. The first that are known count.
+pub fn remember_affinity(processors: Option<libc::cpu_set_t>) {
     if AFFINITY.load(Ordering::Acquire).is_null()
-        && let Some(set) = affinity()
+        && let Some(set) = processors
     {
         let set = Box::into_raw(Box::new(set));
         let (relaxed, release) = (Ordering::Relaxed, Ordering::Release);
@@ -176,19 +174,11 @@ pub fn remember_affinity() {
     }
 }
 
-fn affinity() -> Option<libc::cpu_set_t> {
-    let mut set = MaybeUninit::<libc::cpu_set_t>::zeroed();
-    // SAFETY: `set` has the size given. More than 1024 processors: the call fails and nothing is changed later.
-    let rc = unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), set.as_mut_ptr()) };
-    // SAFETY: all zeros is a valid set, and the call filled it.
-    (rc == 0).then(|| unsafe { set.assume_init() })
-}
-
 fn restore_affinity() {
     // SAFETY: set once from a leaked box.
     let Some(wanted) = (unsafe { AFFINITY.load(Ordering::Acquire).as_ref() }) else { return };
     // SAFETY: both are whole sets.
-    if affinity().is_some_and(|now| !unsafe { libc::CPU_EQUAL(&now, wanted) }) {
+    if at_load::processors().is_some_and(|now| !unsafe { libc::CPU_EQUAL(&now, wanted) }) {
         // SAFETY: the kernel only reads the set.
         unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), wanted) };
     }

@@ -1,7 +1,7 @@
 //! `gpuprof preload-path`: where the collector is, for `LD_PRELOAD` and `CUDA_INJECTION64_PATH`.
 
 use crate::error::{Error, Result};
-use crate::launch::shim::{Places, locate};
+use crate::launch::shim::{Places, locate_preload};
 use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 
@@ -17,7 +17,7 @@ pub struct Args {}
 /// # Errors
 /// Fails if there is no collector, or no folder for it.
 pub fn run(_: &Args) -> Result<()> {
-    let path = locate(&Places::here())?;
+    let path = locate_preload(&Places::here())?;
     let mut out = std::io::stdout();
     let line = [path.as_os_str().as_bytes(), b"\n"].concat();
     out.write_all(&line).and_then(|()| out.flush()).map_err(|e| Error::output(&e))

@@ -65,13 +65,14 @@ impl Environment {
         self.set(name, OsStr::from_bytes(&value));
     }
 
-    /// Puts the collector before whatever else is preloaded.
+    /// Puts the collector before whatever else is preloaded, but for another one of ours: each would take the other for a
+    /// foreign tool.
     fn preload(&mut self, shim: &Path) {
         let mut value = shim.as_os_str().as_bytes().to_vec();
         let before = self.get(PRELOAD).map(|v| v.as_bytes().to_vec()).unwrap_or_default();
         // The loader takes spaces for colons.
         let others = before.split(|b| matches!(b, b':' | b' ')).filter(|entry| !entry.is_empty());
-        for entry in others.filter(|entry| !same_file(OsStr::from_bytes(entry), shim)) {
+        for entry in others.filter(|entry| !is_gpuprof(OsStr::from_bytes(entry), shim)) {
             value.push(b':');
             value.extend(entry);
         }

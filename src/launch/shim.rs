@@ -3,6 +3,9 @@
 //! A path that is preloaded must have no space, colon or `$` in it: the loader splits the variable at the first two
 //! and expands the third. It must lie on a mount that allows code to run. So the embedded library, and one whose own
 //! path will not do, are unpacked into a folder for which all that holds.
+//!
+//! In front of it there is a door, `libgpuprof_preload.so`, for whoever preloads: a small library that finds the collector
+//! beside itself when CUDA asks (decision 025).
 
 use crate::error::{Error, Result};
 use crate::os::disk;
@@ -22,6 +25,11 @@ pub const FILE_NAME: &str = "libgpuprof.so";
 static EMBEDDED: Option<&[u8]> = Some(include_bytes!(env!("GPUPROF_EMBEDDED_SHIM")));
 #[cfg(not(gpuprof_embedded_shim))]
 static EMBEDDED: Option<&[u8]> = None;
+/// The door that goes with it.
+#[cfg(gpuprof_embedded_shim)]
+static EMBEDDED_DOOR: Option<&[u8]> = Some(include_bytes!(env!("GPUPROF_EMBEDDED_DOOR")));
+#[cfg(not(gpuprof_embedded_shim))]
+static EMBEDDED_DOOR: Option<&[u8]> = None;
 
 /// What the environment says about places.
 #[derive(Clone, Debug, Default)]
@@ -72,6 +80,30 @@ pub fn locate(places: &Places) -> Result<PathBuf> {
         None => Err(Error::new(format!("this gpuprof carries no collector, and there is no {FILE_NAME} beside it"))
             .remedy("build one with `cargo build --profile collector -p cupti-shim` and name it with GPUPROF_SHIM=/path/libgpuprof.so")),
     }
+}
+
+/// The absolute path of the library that is to be preloaded: the door in front of the collector, which costs a process
+/// less that never calls CUDA, or the collector itself where it has none.
+///
+/// # Errors
+/// As for [`locate`].
+pub fn locate_preload(places: &Places) -> Result<PathBuf> {
+    let collector = locate(places)?;
+    // What is named may lie in a folder that is not ours to write to.
+    let carried = EMBEDDED_DOOR.filter(|_| places.named.is_none());
+    Ok(door_of(&collector, carried).unwrap_or(collector))
+}
+
+/// The door beside a collector. `carried` is put there; else one that is there serves.
+fn door_of(collector: &Path, carried: Option<&[u8]>) -> Option<PathBuf> {
+    let mut name = collector.file_name()?.as_bytes().strip_suffix(b".so")?.to_vec();
+    name.extend(b"_preload.so");
+    let door = collector.with_file_name(OsStr::from_bytes(&name));
+    let is_there = match carried {
+        Some(bytes) => is_ours(&door, bytes) || write_whole(&door, bytes).is_ok(),
+        None => check_library(&door).is_ok(),
+    };
+    is_there.then_some(door)
 }
 
 fn named_badly(path: &Path, why: &str) -> Error {
@@ -336,6 +368,29 @@ mod tests {
         let past = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
         File::open(&old).unwrap().set_modified(past).unwrap();
         assert_eq!(beside(Some(&program)), Some(new));
+    }
+
+    #[test]
+    fn a_door_stands_beside_its_collector_or_is_put_there() {
+        let folder = Folder::new("door");
+        let collector = unpack(&library(b"collector"), &places(&folder.0)).unwrap();
+        assert_eq!(door_of(&collector, None), None);
+        let door = door_of(&collector, Some(&library(b"door"))).unwrap();
+        assert_eq!(
+            door.to_str().unwrap().strip_suffix("_preload.so"),
+            collector.to_str().unwrap().strip_suffix(".so"),
+            "the door finds the collector by that"
+        );
+        assert_eq!((fs::read(&door).unwrap(), door.metadata().unwrap().mode() & 0o777), (library(b"door"), 0o755));
+        assert_eq!(door_of(&collector, None), Some(door.clone()));
+        // Another gpuprof's is replaced by ours.
+        assert_eq!(door_of(&collector, Some(&library(b"newer"))), Some(door.clone()));
+        assert_eq!(fs::read(&door).unwrap(), library(b"newer"));
+        // One that is named is left alone, and its door serves if it has one.
+        let named = Places { named: Some(collector.clone().into()), ..places(&folder.0) };
+        assert_eq!(locate_preload(&named).unwrap(), door);
+        fs::remove_file(&door).unwrap();
+        assert_eq!(locate_preload(&named).unwrap(), collector);
     }
 
     #[test]

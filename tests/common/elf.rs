@@ -46,6 +46,8 @@ pub const DT_FLAGS_1: u64 = 0x6fff_fffb;
 pub const DF_STATIC_TLS: u64 = 0x10;
 pub const DF_1_NODELETE: u64 = 0x8;
 const DT_NEEDED: u64 = 1;
+const DT_PLTRELSZ: u64 = 2;
+const DT_RELASZ: u64 = 8;
 const DT_STRTAB: u64 = 5;
 const DT_SYMTAB: u64 = 6;
 const DT_VERSYM: u64 = 0x6fff_fff0;
@@ -105,6 +107,11 @@ impl Elf {
         let at = self.offset_of(self.dynamic(DT_STRTAB).expect("strings")) + index as usize;
         let end = self.bytes[at..].iter().position(|b| *b == 0).expect("the end of a string");
         String::from_utf8_lossy(&self.bytes[at..at + end]).into_owned()
+    }
+
+    /// How many addresses the loader fills in.
+    pub fn relocations(&self) -> u64 {
+        [DT_RELASZ, DT_PLTRELSZ].iter().filter_map(|tag| self.dynamic(*tag)).sum::<u64>() / 24
     }
 
     /// Libraries that are loaded with it.

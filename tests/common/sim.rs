@@ -53,6 +53,12 @@ pub fn shim_path() -> PathBuf {
     std::env::var_os("GPUPROF_TEST_SHIM").map_or_else(|| built("libgpuprof.so"), PathBuf::from)
 }
 
+/// What `gpuprof preload-path` prints: the door in front of that collector; the collector itself where it has none.
+pub fn preload_path() -> PathBuf {
+    let door = shim_path().with_file_name("libgpuprof_preload.so");
+    if door.exists() { door } else { shim_path() }
+}
+
 /// The root of the repository: this file serves tests of packages below it too.
 fn root() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -183,8 +189,10 @@ impl Drop for Sim {
 pub enum Attach {
     /// Not at all.
     None,
-    /// `LD_PRELOAD`.
+    /// `LD_PRELOAD` names the door, as `gpuprof preload-path` prints it.
     Preload,
+    /// `LD_PRELOAD` names the collector itself.
+    PreloadWhole,
     /// `CUDA_INJECTION64_PATH` and `NVTX_INJECTION64_PATH`.
     Injection,
     /// Another library through `CUDA_INJECTION64_PATH`.
@@ -335,6 +343,9 @@ impl<'s> Run<'s> {
                 command.env("GPUPROF_SHIM", shim_path());
             }
             Attach::Preload => {
+                command.env("LD_PRELOAD", preload_path());
+            }
+            Attach::PreloadWhole => {
                 command.env("LD_PRELOAD", shim_path());
             }
             Attach::Injection => {

@@ -36,7 +36,7 @@ pub fn attach() {
         load::note_seen(loaded, true, None, Some(cause), None);
         return;
     }
-    sys::remember_affinity();
+    sys::remember_affinity(at_load::processors());
     sys::prepare_to_spawn();
     if !arm() {
         return;

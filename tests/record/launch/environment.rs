@@ -26,11 +26,16 @@ fn only_the_variables_of_the_collector_are_added() {
     assert!(after.contains(&"GPUPROF_FLUSH_MS=100ms".to_owned()) && after.contains(&"GPUPROF_FSYNC=on".to_owned()));
 }
 
+/// The collector behind the door that `preload-path` prints.
+fn collector() -> String {
+    let door = common::gpuprof(&["preload-path"]).stdout;
+    format!("{}.so", door.strip_suffix("_preload.so\n").expect("a door, on one line"))
+}
+
 #[test]
-fn both_injections_name_the_library_that_preload_path_prints() {
+fn both_injections_name_the_collector_behind_what_preload_path_prints() {
     let folder = TempFolder::new("record-path");
-    let printed = common::gpuprof(&["preload-path"]).stdout;
-    let path = printed.strip_suffix('\n').expect("one line");
+    let path = &*collector();
     assert!(Path::new(path).is_absolute() && !path.contains([' ', ':', '\n']), "{path}");
     let lines = environment(&mut record(&folder, &[], &["env"]));
     assert_eq!(variable(&lines, "CUDA_INJECTION64_PATH").as_deref(), Some(path));
@@ -51,12 +56,17 @@ fn both_injections_name_the_library_that_preload_path_prints() {
 #[test]
 fn what_else_is_preloaded_stays_behind_the_collector() {
     let folder = TempFolder::new("record-preload");
-    let shim = common::gpuprof(&["preload-path"]).stdout.trim_end().to_owned();
+    let shim = collector();
     let Some(other) = some_library() else { return skip("what_else_is_preloaded", "no library to preload") };
     let lines = environment(record(&folder, &["--preload"], &["env"]).env("LD_PRELOAD", &other));
     assert_eq!(variable(&lines, "LD_PRELOAD"), Some(format!("{shim}:{other}")));
     let lines = environment(&mut record(&folder, &["--preload"], &["env"]));
-    assert_eq!(variable(&lines, "LD_PRELOAD"), Some(shim));
+    assert_eq!(variable(&lines, "LD_PRELOAD"), Some(shim.clone()));
+    // A shell that has the door preloaded: the two would be two tools to each other.
+    let door = common::gpuprof(&["preload-path"]).stdout.trim_end().to_owned();
+    let both = format!("{door}:{other}");
+    let lines = environment(record(&folder, &["--preload"], &["env"]).env("LD_PRELOAD", &both));
+    assert_eq!(variable(&lines, "LD_PRELOAD"), Some(format!("{shim}:{other}")));
 }
 
 /// A library that is loaded into this very process, and so can be into others.

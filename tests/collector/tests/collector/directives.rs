@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use crate::common::sim::{Attach, Ended, Run, Sim, shim_path};
+use crate::common::sim::{Attach, Ended, Run, Sim, preload_path, shim_path};
 use crate::common::skips::skip;
 use crate::common::{Trace, compiled, one, said};
 use trace_format::tables::{OpenaccRow, OpenmpRow};
@@ -37,6 +37,7 @@ fn constructs_are_recorded_whoever_comes_first_and_however_we_were_found() {
             let run = || sim.player("directives").args([what, when, "10"]).env("GPUPROF_KINDS", KINDS);
             let ways = [
                 ("preloaded", run().preload()),
+                ("preloaded whole", run().attach(Attach::PreloadWhole)),
                 ("named", named(run().inject())),
                 ("preloaded and named", named(run().preload())),
             ];
@@ -101,12 +102,15 @@ void acc_register_library(void *a, void *b, void *c) { printf("theirs %s\n", a &
 fn another_tool_stays_the_one_that_openmp_has() {
     let sim = Sim::new("12.8");
     let other = compiled("libother.so", OTHER, &["-shared", "-fPIC"]);
-    let both = format!("{}:{}", shim_path().display(), other.display());
+    let behind = |us: PathBuf| format!("{}:{}", us.display(), other.display());
+    let before = |us: PathBuf| format!("{}:{}", other.display(), us.display());
     let run = || sim.player("directives").args(["omp", "first", "10"]).env("GPUPROF_KINDS", KINDS);
-    let listed = format!("{}:{}", other.display(), shim_path().display());
+    let listed = before(shim_path());
     let ways = [
-        ("preloaded behind us", run().attach(Attach::Preload).env("LD_PRELOAD", &both), 1),
-        ("preloaded before us", run().attach(Attach::Preload).env("LD_PRELOAD", &listed), 0),
+        ("preloaded behind us", run().env("LD_PRELOAD", behind(preload_path())), 1),
+        ("preloaded behind all of us", run().env("LD_PRELOAD", behind(shim_path())), 1),
+        ("preloaded before us", run().env("LD_PRELOAD", before(preload_path())), 0),
+        ("preloaded before all of us", run().env("LD_PRELOAD", before(shim_path())), 0),
         ("named before us", run().inject().env("OMP_TOOL_LIBRARIES", &listed), 0),
     ];
     for (way, run, lines) in ways {
@@ -130,12 +134,14 @@ fn another_tool_stays_the_one_that_openmp_has() {
 fn openacc_has_another_tool_beside_us() {
     let sim = Sim::new("12.8");
     let other = compiled("libother.so", OTHER, &["-shared", "-fPIC"]);
-    let both = format!("{}:{}", shim_path().display(), other.display());
-    let run = || sim.player("directives").args(["acc", "first", "10"]).preload();
-    for (kinds, expected) in [(KINDS, &ACC[..]), ("default", &[])] {
-        let ended = run().env("LD_PRELOAD", &both).env("GPUPROF_KINDS", kinds).run();
-        assert_eq!(ended.stdout.matches("theirs registers").count(), 1, "{}", ended.stdout);
-        assert_eq!(constructs(&one(&ended)), expected, "{kinds}");
+    let run = || sim.player("directives").args(["acc", "first", "10"]);
+    for us in [preload_path(), shim_path()] {
+        let both = format!("{}:{}", us.display(), other.display());
+        for (kinds, expected) in [(KINDS, &ACC[..]), ("default", &[])] {
+            let ended = run().env("LD_PRELOAD", &both).env("GPUPROF_KINDS", kinds).run();
+            assert_eq!(ended.stdout.matches("theirs registers").count(), 1, "{both}: {}", ended.stdout);
+            assert_eq!(constructs(&one(&ended)), expected, "{both}: {kinds}");
+        }
     }
 }
 

@@ -5,6 +5,7 @@ mod attach;
 mod common;
 mod cost;
 mod directives;
+mod door;
 mod faults;
 mod gate;
 mod hardware;

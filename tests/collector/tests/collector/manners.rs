@@ -10,7 +10,7 @@ use crate::common::sim::{Attach, Ended, Run, Sim, player, shim_path};
 use crate::common::{Trace, compiled, in_parallel, laws, one, said, same_end};
 use trace_format::tables::ApiRow;
 
-const BOTH: [Attach; 2] = [Attach::Preload, Attach::Injection];
+const ALL: [Attach; 3] = [Attach::Preload, Attach::PreloadWhole, Attach::Injection];
 const DISK_FULL: u32 = 5;
 const SIZE_LIMIT: u32 = 6;
 
@@ -33,8 +33,8 @@ fn a_program_that_is_rough_with_descriptors_keeps_all_of_its_files() {
         &["sigwait"],
         &["nofile", "8"],
     ];
-    in_parallel(ways.iter().flat_map(|way| BOTH.iter().map(move |attach| (*way, attach))), 4, |(way, attach)| {
-        let sim = Sim::new(if attach == &Attach::Preload { "12.8" } else { "13.0" });
+    in_parallel(ways.iter().flat_map(|way| ALL.iter().map(move |attach| (*way, attach))), 4, |(way, attach)| {
+        let sim = Sim::new(if attach == &Attach::Injection { "13.0" } else { "12.8" });
         let what = format!("{way:?}, {attach:?}");
         let ended = like_bare(|| sim.player("fds").args(way), attach, &what);
         assert_eq!(ended.code(), Some(0), "{what}: {}", ended.stderr);
@@ -57,11 +57,11 @@ fn a_program_that_is_rough_with_descriptors_keeps_all_of_its_files() {
 #[test]
 fn without_a_descriptor_to_be_had_there_is_one_line_and_the_program_goes_on() {
     let sim = Sim::new("12.8");
-    for attach in &BOTH {
+    for attach in &ALL {
         let ended = like_bare(|| sim.player("fds").args(["nofile", "3"]), attach, "nofile 3");
         assert_eq!((ended.code(), ended.traces()), (Some(0), vec![]));
-        // The driver cannot even load us then.
-        let lines = usize::from(attach == &Attach::Preload);
+        // Otherwise the driver cannot even load us.
+        let lines = usize::from(attach == &Attach::PreloadWhole);
         assert_eq!(said(&ended).len(), lines, "{attach:?}: {}", ended.stderr);
         assert!(lines == 0 || ended.stderr.contains("nothing is recorded"), "{}", ended.stderr);
     }
@@ -100,7 +100,7 @@ os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 #[test]
 fn our_descriptor_is_high_and_closed_on_exec_and_our_threads_take_no_signal() {
     let sim = Sim::new("12.8");
-    for attach in &BOTH {
+    for attach in &ALL {
         let ended = sim.program("python3").args(["-c", LOOK]).attach(attach.clone()).run();
         assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
         let lines: Vec<Vec<&str>> = ended.stdout.lines().map(|line| line.split(' ').collect()).collect();
@@ -263,7 +263,7 @@ fn a_deep_folder_is_a_folder() {
 #[test]
 fn pid_1_of_a_namespace_is_a_process_like_others() {
     let sim = Sim::new("12.8");
-    for attach in &BOTH {
+    for attach in &ALL {
         let run = || {
             sim.program("unshare")
                 .args(["--pid", "--fork", "--mount-proc"])
@@ -298,7 +298,7 @@ fn a_setuid_program_is_left_alone_without_a_word() {
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o4755)).expect("the bit");
     let drop = ["--reuid=65534", "--regid=65534", "--clear-groups"];
     let run = || sim.program("setpriv").args(drop).arg(&program).arg(sim.lib().join("libcuda.so.1"));
-    for attach in &BOTH {
+    for attach in &ALL {
         let ended = like_bare(run, attach, "setuid");
         if ended.stderr.contains("setpriv:") {
             return println!("this user may not change users: not tried");
@@ -410,7 +410,7 @@ fn another_tool_that_was_asked_for_keeps_its_place() {
 #[test]
 fn disabled_it_does_nothing_at_all() {
     let sim = Sim::new("12.8");
-    for attach in &BOTH {
+    for attach in &ALL {
         let ended = like_bare(|| sim.player("vector_add").env("GPUPROF_DISABLE", "1"), attach, "disabled");
         assert_eq!((said(&ended).len(), ended.files(), ended.totals().calls), (0, vec![], 0));
     }
@@ -424,7 +424,7 @@ fn settings_that_nobody_knows_or_that_make_no_sense_are_named_once_and_passed_ov
         ("GPUPROF_FLUSH_MS", "soon", "GPUPROF_FLUSH_MS"),
         ("GPUPROF_CAPTURE", "sometimes", "GPUPROF_CAPTURE"),
     ] {
-        for attach in &BOTH {
+        for attach in &ALL {
             let ended = like_bare(|| sim.player("vector_add").env(name, value), attach, name);
             let [line] = &said(&ended)[..] else { panic!("{}", ended.stderr) };
             assert!(line.contains(name) && line.contains(says), "{line}");
