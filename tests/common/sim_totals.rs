@@ -45,6 +45,8 @@ pub struct Totals {
     pub buffers_owned: u64,
     /// API calls at which CUPTI looked, for a record or a callback.
     pub intercepted: u64,
+    /// CPU time that recording took because `SIM_CALL_COST_NS` and `SIM_WORK_COST_NS` say so.
+    pub cost_ns: u64,
     delivered_of: BTreeMap<u32, u64>,
     generated_of: BTreeMap<u32, u64>,
     dropped_of: BTreeMap<u32, u64>,
@@ -87,6 +89,7 @@ impl Totals {
             withheld: words[21],
             buffers_owned: words[23],
             intercepted: words[24],
+            cost_ns: words[25],
             delivered_of: kinds(64),
             generated_of,
             dropped_of: kinds(320),
@@ -118,6 +121,7 @@ impl Totals {
             sum.withheld += one.withheld;
             sum.buffers_owned += one.buffers_owned;
             sum.intercepted += one.intercepted;
+            sum.cost_ns += one.cost_ns;
             let maps = [
                 (&mut sum.delivered_of, &one.delivered_of),
                 (&mut sum.generated_of, &one.generated_of),

@@ -103,6 +103,7 @@ pub mod word {
     pub const BYTES_OWNED_PEAK: usize = 22;
     pub const BUFFERS_OWNED: usize = 23;
     pub const INTERCEPTED: usize = 24;
+    pub const COST_NS: usize = 25;
     /// Of kind k: word `DELIVERED_OF + k`.
     pub const DELIVERED_OF: usize = 64;
     pub const DROPPED_OF: usize = 320;
@@ -170,6 +171,23 @@ pub fn claim_totals() {
                 return;
             }
         }
+    }
+}
+
+/// Keeps this thread busy for `ns` of its own CPU time, and counts them: what recording is made to cost here.
+pub fn cost(ns: u64) {
+    let cpu_ns = || {
+        // SAFETY: a plain struct of numbers, which the call fills.
+        unsafe {
+            let mut time: libc::timespec = std::mem::zeroed();
+            libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time);
+            time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+        }
+    };
+    if ns > 0 {
+        let begin = cpu_ns();
+        while cpu_ns() - begin < ns {}
+        add(word::COST_NS, ns);
     }
 }
 

@@ -145,6 +145,8 @@ pub unsafe extern "C" fn api_enter(call: *mut ApiCall) {
     let is_heard = enabled(call.domain, call.cbid);
     if is_heard || records::is_intercepted(kind(call), call.domain, call.cbid) {
         settings::add(word::INTERCEPTED, 1);
+        static COST_NS: OnceLock<u64> = OnceLock::new();
+        settings::cost(*COST_NS.get_or_init(|| settings::number(c"SIM_CALL_COST_NS", 0)));
     }
     let wanted = records::api_wanted(kind(call), call.domain, call.cbid) && !is_part_of_recorded(call);
     call.start_ns = if wanted { driver::now() } else { 0 };

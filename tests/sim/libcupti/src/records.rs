@@ -7,6 +7,7 @@ use crate::settings::{self, word};
 use crate::version::since;
 use crate::{attributes, buffers, callbacks, driver};
 use std::ffi::c_char;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 /// Kinds that are on.
@@ -115,6 +116,16 @@ pub unsafe extern "C" fn recording() -> u32 {
 
 pub unsafe extern "C" fn work(work: *const Work) {
     let work = &*work;
+    let is_recorded = match work.what {
+        work::KERNEL => on(10) || on(3),
+        work::MEMCPY => on(1),
+        work::MEMSET => on(2),
+        _ => false,
+    };
+    if is_recorded {
+        static COST_NS: OnceLock<u64> = OnceLock::new();
+        settings::cost(*COST_NS.get_or_init(|| settings::number(c"SIM_WORK_COST_NS", 0)));
+    }
     match work.what {
         work::KERNEL => kernel(work),
         work::MEMCPY => memcpy(work),
