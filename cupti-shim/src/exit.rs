@@ -148,7 +148,8 @@ fn flush_and_write(session: &'static Session, is_last: bool) {
     });
     let described = cause.as_ref().map(|(cause, detail)| (cause, detail.as_str()));
     let steps = summary.as_ref().map(|summary| summary.steps);
-    session.shared.send(Message::Process(session.describe(described, steps)));
+    let account = summary.as_ref().and_then(|summary| summary.account.as_ref());
+    session.shared.send(Message::Process(session.describe(described, steps, account)));
     let left_ns = (deadline_ns - sys::monotonic_ns()).max(0) + CLOSE_NS;
     if !writer::close(session, "exit", left_ns) && session.shared.phase() != Phase::Ended {
         log::line(1, format_args!("the trace could not be closed in time; what was written is kept"));
@@ -197,6 +198,11 @@ fn cause_of_emptiness(session: &Session, summary: Option<&Summary>) -> Option<(C
             cycle.every,
             cycle.steps
         ),
+        Capture::Nvtx { name, .. } if summary.steps > 0 && session.settings.budget.is_some() => format!(
+            "the program opened {} ranges {:?}, and ended before the budget allowed to record one",
+            summary.steps,
+            String::from_utf8_lossy(name)
+        ),
         Capture::Nvtx { name, .. } if summary.names.is_empty() => {
             format!("the program opened no NVTX range, {:?} was waited for", String::from_utf8_lossy(name))
         }
@@ -207,6 +213,9 @@ fn cause_of_emptiness(session: &Session, summary: Option<&Summary>) -> Option<(C
         }
         Capture::Delay { .. } => "the program ended before the delay was over".to_owned(),
         Capture::Manual => "nobody ran `gpuprof ctl start` while the program ran".to_owned(),
+        Capture::All if session.settings.budget.is_some() => {
+            "the program ended before the budget allowed to record anything".to_owned()
+        }
         Capture::All => String::new(),
     };
     Some((Cause::GateNeverOpened, detail))

@@ -12,6 +12,8 @@
 //! calls, our own threads, and never by a buffer callback. What the writer judges records by has a lock of its own, which
 //! is never held during a call of CUPTI, so that a CUPTI that hangs does not keep the writer.
 
+mod bucket;
+mod budget;
 mod filter;
 mod nvtx;
 mod spans;
@@ -24,11 +26,13 @@ use shim_config::{Capture, Settings};
 use crate::correlation::Correlation;
 use crate::messages::{Cause, Loss, Message};
 use crate::session::Session;
-use crate::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard};
 use crate::{cupti, log, sys};
 
-pub use filter::Filter;
+pub use budget::Account;
+use budget::Budget;
+pub use filter::{Filter, Seen};
 pub use nvtx::{nvtx_begin, nvtx_end, nvtx_wants};
 use spans::Spans;
 pub use window::Window;
@@ -69,6 +73,8 @@ struct State {
     timer_ended: bool,
     /// Names of NVTX ranges that did not match.
     names: Vec<Vec<u8>>,
+    /// What opens and closes the windows where recording may cost only so much.
+    budget: Option<Budget>,
 }
 
 /// What the writer judges records by. Changed only by who holds the lock of the gate too.
@@ -100,6 +106,8 @@ pub struct Summary {
     pub idle_stops: i64,
     /// NVTX ranges that matched, recorded or not.
     pub steps: u64,
+    /// What came of the budget, where there is one.
+    pub account: Option<Account>,
     /// Names of NVTX ranges seen that did not match, when one was waited for.
     pub names: Vec<Vec<u8>>,
 }
@@ -145,6 +153,8 @@ pub struct Gate {
     names_done: AtomicBool,
     /// CUPTI keeps somebody inside the lock: nobody waits for it any more.
     is_stuck: AtomicBool,
+    /// When the counting of the budget began, on the trace clock; 0: nobody has asked.
+    budget_began_ns: AtomicI64,
 }
 
 const CLOSED: u8 = 0;
@@ -167,6 +177,7 @@ impl Gate {
             timer_began: false,
             timer_ended: false,
             names: Vec::new(),
+            budget: None,
         };
         Gate {
             state: Mutex::new(state),
@@ -179,6 +190,7 @@ impl Gate {
             wants_nvtx: AtomicBool::new(false),
             names_done: AtomicBool::new(false),
             is_stuck: AtomicBool::new(false),
+            budget_began_ns: AtomicI64::new(0),
         }
     }
 
@@ -255,6 +267,12 @@ impl Gate {
         self.listen_to_nvtx(session.settings);
         self.set_max_ranges(session.settings.max_ranges);
         let mut state = self.lock();
+        state.budget = Budget::of(session);
+        if state.budget.is_some() {
+            // A range that began before CUDA was not asked about.
+            state.is_chosen = false;
+            return;
+        }
         if session.settings.capture.starts_open() || (state.depth > 0 && state.is_chosen) {
             // Everything from the first call on: id 0 is never given to a call.
             self.open(&mut state, session, Edge::Call(0));
@@ -296,6 +314,8 @@ impl Gate {
             }
             return;
         }
+        let since_ns = if state.budget.is_some() { sys::monotonic_ns() } else { 0 };
+        let tried = self.before_opening(state, session);
         let after = self.id_of(session, edge);
         if state.phase == Phase::Closed {
             session.switch_gpu_kinds(true);
@@ -315,6 +335,7 @@ impl Gate {
         self.windows.store(state.opened, Ordering::Relaxed);
         self.names_done.store(true, Ordering::Relaxed);
         self.set_phase(state, Phase::Open);
+        self.has_opened(state, session, after, since_ns, tried);
         self.version.fetch_add(1, Ordering::Release);
     }
 
@@ -324,6 +345,7 @@ impl Gate {
             state.idle_stops += 1;
             return;
         }
+        let since_ns = if state.budget.is_some() { sys::monotonic_ns() } else { 0 };
         if let Edge::Call(id) = edge {
             // Before the kinds are switched, which takes a while: other threads go on launching, and the writer must not
             // take what they launch now for the window's. From here on it waits until the gate is closed.
@@ -344,6 +366,7 @@ impl Gate {
         // On 13.0 Update 1 nothing is lost when the kinds of the GPU go off at once (docs/hardware: 21 of 21, 2805 of
         // 2805); of other versions nobody knows, and with them the drain is over in milliseconds too.
         self.set_phase(state, Phase::Draining);
+        self.has_closed(state, session, before, since_ns);
         self.version.fetch_add(1, Ordering::Release);
         session.wake_flush_thread();
     }
@@ -356,7 +379,9 @@ impl Gate {
             if let Some(mut state) = self.enter(Some(session)) {
                 self.open(&mut state, session, Edge::Call(after));
             }
-        } else if let Some(mut state) = self.enter(Some(session)) {
+        } else if session.settings.budget.is_none()
+            && let Some(mut state) = self.enter(Some(session))
+        {
             state.idle_starts += 1;
         }
     }
@@ -369,20 +394,26 @@ impl Gate {
             if let Some(mut state) = self.enter(Some(session)) {
                 self.close(&mut state, session, Edge::Call(before));
             }
-        } else if let Some(mut state) = self.enter(Some(session)) {
+        } else if session.settings.budget.is_none()
+            && let Some(mut state) = self.enter(Some(session))
+        {
             state.idle_stops += 1;
         }
     }
 
-    /// With capture from the start Stop closes too, as in nvprof.
+    /// With capture from the start Stop closes too, as in nvprof. A budget obeys nobody: windows that somebody else opened
+    /// and closed would stand for nothing but themselves.
     fn obeys_profiler_api(&self, session: &Session) -> bool {
-        matches!(session.settings.capture, Capture::All | Capture::ProfilerApi)
+        session.settings.budget.is_none() && matches!(session.settings.capture, Capture::All | Capture::ProfilerApi)
     }
 
     /// What a timer has to do at monotonic time `now_ns`, and when it is wanted next.
     ///
     /// `attached_ns`: when this process made its first CUDA call, on the same clock.
     pub fn tick(&self, session: &Session, attached_ns: i64, now_ns: i64) -> Option<i64> {
+        if session.settings.budget.is_some() {
+            return self.tick_budget(session, now_ns);
+        }
         let Capture::Delay { delay_ns, duration_ns } = &session.settings.capture else { return None };
         let begin_ns = attached_ns.saturating_add_unsigned(*delay_ns);
         let end_ns = duration_ns.map(|d| begin_ns.saturating_add_unsigned(d));
@@ -489,7 +520,8 @@ impl Gate {
         }
         let is_everything = Window::hold_everything(&bounds.windows);
         let (opened, idle_stops, names) = (state.opened, state.idle_stops, state.names.clone());
-        Some(Summary { opened, is_everything, idle_stops, steps: state.steps, names })
+        let (steps, account) = (state.steps, self.account(&state, session));
+        Some(Summary { opened, is_everything, idle_stops, steps, account, names })
     }
 
     /// What a forked child forgets ([`crate::fork`]): all windows, names, counts and the phase of its parent's gate.
@@ -504,6 +536,8 @@ impl Gate {
         (state.opened, state.depth, state.idle_starts, state.idle_stops) = (0, 0, 0, 0);
         (state.steps, state.is_chosen) = (0, false);
         (state.timer_began, state.timer_ended) = (false, false);
+        state.budget = None;
+        self.budget_began_ns.store(0, Ordering::Relaxed);
         self.windows.store(0, Ordering::Relaxed);
         self.set_phase(&mut state, Phase::Closed);
         self.newest.store(0, Ordering::Relaxed);

@@ -5,8 +5,9 @@ use std::ffi::CStr;
 use serde_json::{Map, Value, json};
 use shim_config::rank::{LAUNCHERS, place};
 use shim_config::{Capture, Cause, VARIABLES};
-use trace_format::tables::{CONFIGURATION, STEPS};
+use trace_format::tables::{BUDGET, CONFIGURATION, STEPS, budget};
 
+use crate::gate::{Account, GATE};
 use crate::load::Loaded;
 use crate::session::Session;
 use crate::sys;
@@ -49,12 +50,13 @@ pub fn host() -> Vec<u8> {
 }
 
 /// The process as JSON. `cause`: why the trace is empty, with details. `steps`: how many steps the program made, recorded or
-/// not; known at its end.
+/// not; known at its end. `account`: what came of the budget; known at the end, too.
 pub fn describe(
     loaded: &Loaded,
     session: Option<&Session>,
     cause: Option<(&Cause, &str)>,
     steps: Option<u64>,
+    account: Option<&Account>,
 ) -> Value {
     let mut map = Map::new();
     let mut put = |key: &str, value: Value| {
@@ -83,7 +85,13 @@ pub fn describe(
     let configuration: Map<String, Value> =
         VARIABLES.iter().map(|v| (v.name.to_owned(), Value::String(v.value_in(settings)))).collect();
     put(CONFIGURATION, Value::Object(configuration));
-    if let Capture::Nvtx { cycle: Some(_), .. } = settings.capture {
+    if settings.budget.is_some()
+        && let Some(session) = session
+    {
+        put(BUDGET, budget_json(GATE.budget_began_ns(session), account));
+    }
+    let is_sample = |cycle: bool| cycle || settings.budget.is_some();
+    if matches!(&settings.capture, Capture::Nvtx { cycle, .. } if is_sample(cycle.is_some())) {
         // Sums over the recorded steps become estimates of sums over all of them.
         put(STEPS, json!(steps));
     }
@@ -117,6 +125,27 @@ pub fn describe(
         if !detail.is_empty() {
             put("cause_detail", json!(detail));
         }
+    }
+    Value::Object(map)
+}
+
+/// When the budget began to count, and what came of it once that is known.
+fn budget_json(began_ns: i64, account: Option<&Account>) -> Value {
+    let mut map = Map::new();
+    map.insert(budget::BEGAN_NS.to_owned(), json!(began_ns));
+    if let Some(account) = account {
+        let whole = |ns: f64| json!(ns.round() as u64);
+        let spent = &account.spent;
+        let spent = [
+            (budget::CALLS, spent.calls_ns),
+            (budget::WORK, spent.work_ns),
+            (budget::THREADS, spent.threads_ns),
+            (budget::SWITCHING, spent.switching_ns),
+        ];
+        let spent: Map<String, Value> = spent.into_iter().map(|(key, ns)| (key.to_owned(), whole(ns))).collect();
+        map.insert(budget::ENDED_NS.to_owned(), json!(account.ended_ns));
+        map.insert(budget::CALL_NS.to_owned(), whole(account.call_ns));
+        map.insert(budget::SPENT_NS.to_owned(), Value::Object(spent));
     }
     Value::Object(map)
 }

@@ -26,7 +26,7 @@ use shim_config::{ApiCalls, Cause, DumpRule, Graph, Prepare, Settings};
 
 use crate::cupti::{Cupti, CuptiError, Subscriber};
 use crate::driver::Driver;
-use crate::gate::GATE;
+use crate::gate::{Account, GATE};
 use crate::load::{self, Loaded};
 use crate::strides::Strides;
 use crate::writer::{self, Shared};
@@ -463,8 +463,13 @@ impl Session {
     }
 
     /// What the process table says, see [`process::describe`].
-    pub fn describe(&self, cause: Option<(&Cause, &str)>, steps: Option<u64>) -> serde_json::Value {
-        process::describe(self.loaded, Some(self), cause, steps)
+    pub fn describe(
+        &self,
+        cause: Option<(&Cause, &str)>,
+        steps: Option<u64>,
+        account: Option<&Account>,
+    ) -> serde_json::Value {
+        process::describe(self.loaded, Some(self), cause, steps, account)
     }
 
     /// Where the trace is, once it was begun.

@@ -45,13 +45,13 @@ use crate::load::{self, Loaded};
 use crate::messages::Message;
 use crate::output::{CreateError, TraceFile, TraceFiles};
 use crate::session::Session;
-use crate::{cupti, flight, gate, log, nvtx, process, session, sys};
+use crate::{cupti, flight, gate, log, nvtx, own_cost, process, session, sys};
 use dumps::Flight;
 use recorder::{Limits, Recorder, Turn};
 use sources::Sources;
 use trace::Trace;
 
-pub use shared::{Phase, Shared, forget, shared};
+pub use shared::{Phase, Progress, Shared, forget, shared};
 
 /// Frames are built here; the deepest path through the Parquet library takes less than half of this.
 const STACK_BYTES: usize = 256 << 10;
@@ -122,7 +122,7 @@ pub fn write_empty(loaded: &Loaded, cause: &Cause, detail: &str) -> Result<PathB
     let output = TraceFile::create(&path).map_err(StartError::Create)?;
     let error = |e| StartError::Write(path.clone(), e);
     let mut trace = Trace::<TraceFiles>::whole(output, &header(), WriteOptions::default()).map_err(error)?;
-    let process = process::describe(loaded, None, Some((cause, detail)), None);
+    let process = process::describe(loaded, None, Some((cause, detail)), None, None);
     trace.write_json(&trace_format::tables::PROCESS, &process).map_err(error)?;
     trace.finish(&totals::Totals::default().to_json()).map_err(error)?;
     Ok(trace.output().path())
@@ -174,8 +174,12 @@ fn run(session: &'static Session, began_ns: i64) {
         };
         recorder.fly(Flight::new(settings, ring, flight::requests(), wake));
     }
-    recorder.begin(session.describe(None, None), Triple::read(clock, true), began_ns);
-    serve(shared, |now_ns| recorder.turn(now_ns));
+    recorder.begin(session.describe(None, None, None), Triple::read(clock, true), began_ns);
+    serve(shared, |now_ns| {
+        let turn = recorder.turn(now_ns);
+        own_cost::WRITER.rests();
+        turn
+    });
 }
 
 /// Turns until the file is closed; sleeps in between.

@@ -149,6 +149,11 @@ pub(super) fn launch(args: &Args, say: &dyn Fn(&str), started: &mut dyn FnMut(u3
     }
     let (settings, problems) = from_env(environment.pairs());
     for problem in &problems {
+        if problem.variable == "GPUPROF_BUDGET" && given("GPUPROF_BUDGET") {
+            // What was asked for here and cannot be: without it the program would pay for a recording of all it does.
+            let why = problem.why.trim_end_matches("; it is left out");
+            return Err(Error::new(format!("--budget {} {why}", problem.value)));
+        }
         if settings.verbose > 0 {
             say(&problem.to_string());
         }

@@ -70,6 +70,29 @@ pub const ROLE: &str = "role";
 /// The key in [`PROCESS`] that says how many steps a program made of which some were recorded (`every:N,steps:M`).
 pub const STEPS: &str = "steps";
 
+/// The key in [`PROCESS`] that says what came of a budget (`--budget`): an object with the keys of [`budget`].
+pub const BUDGET: &str = "budget";
+
+/// Keys of [`BUDGET`]. Times are on the trace clock, costs in nanoseconds of one core.
+pub mod budget {
+    /// When windows could first be opened.
+    pub const BEGAN_NS: &str = "began_ns";
+    /// When the recording ended; not there in a trace that was not closed.
+    pub const ENDED_NS: &str = "ended_ns";
+    /// What a call that CUPTI intercepts was measured to take.
+    pub const CALL_NS: &str = "call_ns";
+    /// What was spent, by what for.
+    pub const SPENT_NS: &str = "spent_ns";
+    /// In [`SPENT_NS`]: in the program's calls.
+    pub const CALLS: &str = "calls";
+    /// In [`SPENT_NS`]: for kernels, copies and fills.
+    pub const WORK: &str = "work";
+    /// In [`SPENT_NS`]: by the collector's own threads.
+    pub const THREADS: &str = "threads";
+    /// In [`SPENT_NS`]: by the program's threads, opening and closing windows.
+    pub const SWITCHING: &str = "switching";
+}
+
 /// The key in [`PROCESS`] under which the collector's settings stand, by the names of their variables.
 pub const CONFIGURATION: &str = "configuration";
 

@@ -14,6 +14,7 @@
 // No input may panic: the collector runs inside other people's programs.
 #![warn(clippy::panic, clippy::unwrap_used, clippy::exit)]
 
+mod budget;
 pub mod capture;
 pub mod cause;
 pub mod control;
@@ -30,6 +31,7 @@ pub mod template;
 mod values;
 pub mod variables;
 
+pub use budget::{Budget, conflict as budget_conflict};
 pub use capture::{Capture, Cycle};
 pub use cause::Cause;
 pub use kinds::Kinds;

@@ -1,6 +1,7 @@
 //! The environment variables: name, flag, default, range and meaning of each in one row of [`VARIABLES`], from which
 //! the collector's reading, the launcher's flags, `docs/collector-settings.md` and warnings derive.
 
+use crate::budget::{self, BUDGET_GRAMMAR, Budget};
 use crate::capture::{Capture, GRAMMAR};
 use crate::control::RuntimeDir;
 use crate::glob;
@@ -99,6 +100,8 @@ impl Processes {
 pub struct Settings {
     pub output: Vec<u8>,
     pub capture: Capture,
+    /// `None`: recording costs what it costs.
+    pub budget: Option<Budget>,
     /// 0: no limit.
     pub max_ranges: u64,
     pub membership: Membership,
@@ -148,6 +151,7 @@ impl Default for Settings {
         Settings {
             output: template::DEFAULT.as_bytes().to_vec(),
             capture: Capture::All,
+            budget: None,
             max_ranges: 0,
             membership: Membership::Launched,
             prepare: Prepare::Auto,
@@ -312,6 +316,15 @@ pub static VARIABLES: &[Variable] = &[
         doc: "When records are kept",
         read: |s, v| Capture::parse(v).map(|capture| s.capture = capture),
         show: |s| s.capture.to_string(),
+    },
+    Variable {
+        name: "GPUPROF_BUDGET",
+        flag: Flag::Value("budget", "PERCENT"),
+        default: "",
+        range: BUDGET_GRAMMAR,
+        doc: "Record only as much of the time as costs this share of it; sums become estimates (docs/some-steps.md)",
+        read: |s, v| Budget::parse(v).map(|budget| s.budget = Some(budget)),
+        show: |s| s.budget.map(|budget| budget.to_string()).unwrap_or_default(),
     },
     Variable {
         name: "GPUPROF_MAX_RANGES",
@@ -714,6 +727,11 @@ pub fn from_env<'a>(variables: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> (S
         settings.kinds.set(&[GRAPH_TRACE], true);
     } else if settings.kinds.contains(GRAPH_TRACE) {
         settings.graph = Graph::Graph;
+    }
+    if let (Some(asked), Some(why)) = (settings.budget, budget::conflict(&settings)) {
+        let (variable, value) = ("GPUPROF_BUDGET".to_owned(), asked.to_string());
+        problems.push(Problem { variable, value, why: format!("{why}; it is left out") });
+        settings.budget = None;
     }
     (settings, problems)
 }

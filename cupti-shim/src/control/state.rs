@@ -84,6 +84,13 @@ impl State {
         if let Some(why) = self.is_over() {
             return Err(format!("recording is over: {why}"));
         }
+        if self.session.settings.budget.is_some() {
+            return Err(
+                "--budget opens and closes the windows of this process; what somebody else recorded between \
+                        them would stand for nothing"
+                    .to_owned(),
+            );
+        }
         let until_ns = sys::monotonic_ns() + GATE_NS;
         let switched = GATE.switch(self.session, on, until_ns).ok_or("CUPTI keeps the gate busy; try again")?;
         if switched.is_exhausted {

@@ -32,6 +32,18 @@ pub struct Filter {
     own_changes: u64,
     /// Records of the program that lay outside all windows.
     outside: Cell<u64>,
+    seen: Cell<Seen>,
+}
+
+/// Records of the program by what they are of, kept or not.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Seen {
+    /// Kernels, copies, fills and whole graphs.
+    pub work: u64,
+    /// Calls of the runtime API.
+    pub runtime: u64,
+    /// Calls of the driver API.
+    pub driver: u64,
 }
 
 impl Filter {
@@ -49,6 +61,7 @@ impl Filter {
             own_calls: Spans::new(),
             own_changes: 0,
             outside: Cell::new(0),
+            seen: Cell::new(Seen::default()),
         }
     }
 
@@ -144,6 +157,11 @@ impl Filter {
                 | CUPTI_ACTIVITY_KIND_MEMSET
                 | CUPTI_ACTIVITY_KIND_GRAPH_TRACE
         );
+        let mut seen = self.seen.get();
+        seen.work += u64::from(ran_on_gpu);
+        seen.runtime += u64::from(record.kind == CUPTI_ACTIVITY_KIND_RUNTIME);
+        seen.driver += u64::from(record.kind == CUPTI_ACTIVITY_KIND_DRIVER);
+        self.seen.set(seen);
         let keeps = match record.kind {
             // What defines devices, contexts and streams is needed whenever it came.
             CUPTI_ACTIVITY_KIND_DEVICE
@@ -165,6 +183,11 @@ impl Filter {
     /// Records of the program that lay outside all windows, so far. Those of our own calls are not among them.
     pub fn outside(&self) -> u64 {
         self.outside.get()
+    }
+
+    /// Records of the program so far, unless all are kept.
+    pub fn seen_of_program(&self) -> Seen {
+        self.seen.get()
     }
 
     /// Whether a range of the program that lasted from `start_ns` to `end_ns` (none: still open) touches a window.

@@ -2,7 +2,7 @@
 
 use shim_config::{Capture, Cycle};
 
-use super::{Edge, GATE, NAMES, State};
+use super::{Edge, GATE, Gate, NAMES, State};
 use crate::session::Session;
 use crate::sync::atomic::Ordering;
 use crate::{load, session, sys};
@@ -36,7 +36,7 @@ pub fn nvtx_begin(domain: &[u8], message: &[u8]) -> bool {
     let Some(mut state) = GATE.enter(session) else { return false };
     state.depth += 1;
     if state.depth == 1 {
-        state.is_chosen = has(*cycle, state.steps);
+        state.is_chosen = has(*cycle, state.steps) && Gate::allows_step(&mut state);
         state.steps += 1;
         if let (true, Some(session)) = (state.is_chosen, session) {
             GATE.open(&mut state, session, Edge::Now);

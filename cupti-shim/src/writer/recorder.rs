@@ -57,6 +57,10 @@ pub(super) trait Keep {
     fn seen(&self, counter: Correlation);
     /// Records of the program that lay outside all windows, so far.
     fn outside(&self) -> u64;
+    /// Records of the program by what they are of, so far.
+    fn seen_of_program(&self) -> gate::Seen {
+        gate::Seen::default()
+    }
 }
 
 impl Keep for gate::Filter {
@@ -74,6 +78,9 @@ impl Keep for gate::Filter {
     }
     fn outside(&self) -> u64 {
         gate::Filter::outside(self)
+    }
+    fn seen_of_program(&self) -> gate::Seen {
+        gate::Filter::seen_of_program(self)
     }
 }
 
@@ -258,7 +265,7 @@ where
 
     /// Tells whoever asks how far we are.
     fn publish(&self) {
-        let (progress, totals) = (&self.shared.progress, &self.totals);
+        let (progress, totals, seen) = (&self.shared.progress, &self.totals, self.keep.seen_of_program());
         for (number, value) in [
             (&progress.written, totals.written()),
             (&progress.excluded, totals.excluded),
@@ -268,6 +275,9 @@ where
             (&progress.ranges, totals.ranges_written),
             (&progress.bytes, self.trace.bytes()),
             (&progress.devices, self.decoder.devices()),
+            (&progress.work, seen.work),
+            (&progress.runtime_calls, seen.runtime),
+            (&progress.driver_calls, seen.driver),
         ] {
             number.store(value, Ordering::Relaxed);
         }

@@ -48,13 +48,29 @@ pub struct Progress {
     pub(super) ranges: AtomicU64,
     pub(super) bytes: AtomicU64,
     pub(super) devices: AtomicU64,
+    pub(super) work: AtomicU64,
+    pub(super) runtime_calls: AtomicU64,
+    pub(super) driver_calls: AtomicU64,
 }
 
 impl Progress {
     const fn new() -> Progress {
         let [written, excluded, activity, outside] = [const { AtomicU64::new(0) }; 4];
         let [lost, ranges, bytes, devices] = [const { AtomicU64::new(0) }; 4];
-        Progress { written, excluded, activity, outside, lost, ranges, bytes, devices }
+        let [work, runtime_calls, driver_calls] = [const { AtomicU64::new(0) }; 3];
+        Progress {
+            written,
+            excluded,
+            activity,
+            outside,
+            lost,
+            ranges,
+            bytes,
+            devices,
+            work,
+            runtime_calls,
+            driver_calls,
+        }
     }
 
     /// Records that are in the trace, or wait to be written.
@@ -90,6 +106,22 @@ impl Progress {
     /// Size of the trace.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Records of kernels, copies, fills and whole graphs of the program, kept or not, unless the gate was open from the
+    /// first call on.
+    pub fn work(&self) -> u64 {
+        self.work.load(Ordering::Relaxed)
+    }
+
+    /// Records of calls of the runtime API, likewise.
+    pub fn runtime_calls(&self) -> u64 {
+        self.runtime_calls.load(Ordering::Relaxed)
+    }
+
+    /// Records of calls of the driver API, likewise.
+    pub fn driver_calls(&self) -> u64 {
+        self.driver_calls.load(Ordering::Relaxed)
     }
 
     /// Devices with a context of this process, as bits; those from 64 on are left out.

@@ -12,7 +12,7 @@ mod shim {
     pub mod names;
     pub mod writer {
         pub mod shared;
-        pub use shared::Shared;
+        pub use shared::{Progress, Shared};
         /// What only the writer may call.
         pub mod as_writer {
             use super::shared::{Completed, Phase, Shared};
@@ -148,6 +148,12 @@ pub mod sys {
     pub fn is_own_thread(_: u32) -> bool {
         false
     }
+    pub fn thread_cpu_ns() -> i64 {
+        1
+    }
+    pub fn getpid() -> u32 {
+        1
+    }
 }
 
 pub mod cupti {
@@ -155,6 +161,12 @@ pub mod cupti {
         true
     }
     pub fn mute() {}
+}
+
+pub mod own_cost {
+    pub fn of_others() -> i64 {
+        1
+    }
 }
 
 pub mod log {
@@ -181,11 +193,19 @@ pub mod session {
         }
     }
 
+    pub struct Driver;
+    impl Driver {
+        pub fn device_count(&self) -> Option<i32> {
+            None
+        }
+    }
+
     /// As much of a session as the gate uses: kinds are two switches.
     pub struct Session {
         pub settings: &'static shim_config::Settings,
         pub shared: &'static Shared,
         pub cupti: Cupti,
+        pub driver: Driver,
         pub gpu_kinds: AtomicBool,
         pub api_kinds: AtomicBool,
     }

@@ -8,7 +8,7 @@ use collector_model::decode::Facts;
 use collector_model::gate::{Filter, GATE};
 use collector_model::messages::Message;
 use collector_model::names::Names;
-use collector_model::session::{Cupti, Session};
+use collector_model::session::{Cupti, Driver, Session};
 use collector_model::strides::Strides;
 use collector_model::sync;
 use collector_model::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -288,6 +288,7 @@ fn session() -> &'static Session {
         settings: leak(settings),
         shared: shared(2),
         cupti: Cupti,
+        driver: Driver,
         gpu_kinds: AtomicBool::new(false),
         api_kinds: AtomicBool::new(false),
     })

@@ -45,6 +45,7 @@ fn every_setting_is_read() {
     let written = [
         ("GPUPROF_OUTPUT", "/tmp/%n-%p.gpuprof"),
         ("GPUPROF_CAPTURE", "nvtx:step@model"),
+        ("GPUPROF_BUDGET", "2.5%"),
         ("GPUPROF_MAX_RANGES", "3"),
         ("GPUPROF_MEMBERSHIP", "ran-inside"),
         ("GPUPROF_PREPARE", "on"),
@@ -81,8 +82,12 @@ fn every_setting_is_read() {
         ("GPUPROF_DISABLE", "1"),
     ];
     assert_eq!(written.len(), VARIABLES.len(), "a setting is missing here");
-    let (settings, problems) = read(&written);
+    // A budget does not go with most of these.
+    let rest: Vec<_> = written.into_iter().filter(|(name, _)| *name != "GPUPROF_BUDGET").collect();
+    let (mut settings, problems) = read(&rest);
     assert_eq!(problems, []);
+    let budget = VARIABLES.iter().find(|v| v.name == "GPUPROF_BUDGET").expect("a budget");
+    assert_eq!(budget.put(&mut settings, b"2.5%"), Ok(()));
     for (name, value) in written {
         let variable = VARIABLES.iter().find(|v| v.name == name).expect(name);
         assert_eq!(variable.value_in(&settings), value, "{name}");
@@ -115,6 +120,7 @@ fn a_bad_value_leaves_the_default_and_is_reported_once() {
     for (name, value, word) in [
         ("GPUPROF_OUTPUT", "%x", "unknown placeholder"),
         ("GPUPROF_CAPTURE", "sometimes", "profiler-api"),
+        ("GPUPROF_BUDGET", "99%", "0.1% to 50%"),
         ("GPUPROF_MAX_RANGES", "-1", "whole number"),
         ("GPUPROF_MEMBERSHIP", "x", "launched or ran-inside"),
         ("GPUPROF_PREPARE", "x", "auto, on or off"),
