@@ -126,6 +126,28 @@ def torch_some_steps(lab, check):
             check.near("kernels of all steps, estimated", estimate, a_step * (WARM + STEPS), 0.01)
 
 
+@step(GROUP, "torch_budget", "--budget 2%: recording takes no more by its own account, and report estimates all kernels", 100, True)
+@needs("torch")
+def torch_budget(lab, check):
+    steps = 2000
+    run, traces = lab.profiled(lab.script("train.py", "bare"), name="train-budget", limit_s=90,
+                               env={"TRAIN_STEPS": str(steps)}, BUDGET="2%")
+    check.ended(run)
+    known = reference(lab)
+    if check.equal("traces", len(traces), 1):
+        lab.open_checks(check, traces[0])
+        told = traces[0].process.get("budget") or {}
+        spent, lasted = sum((told.get("spent_ns") or {}).values()), told.get("ended_ns", 0) - told.get("began_ns", 0)
+        check.figures["budget"] = told
+        check.at_least("windows", traces[0].count("capture"), 2)
+        check.at_most("share of the time that was spent", round(spent / max(lasted, 1), 4), 0.024)
+        rows = lab.view([traces[0].path], "cuda_gpu_kern_sum")
+        if rows:
+            # What comes before the first step is no training.
+            a_step = known["kernels"] // STEPS
+            check.near("kernels, estimated", sum(row["Instances"] for row in rows), a_step * (WARM + steps), 0.2)
+
+
 @step(GROUP, "torch_everything", "a whole training run: all NVTX ranges, every record accounted for", 80, True)
 @needs("torch")
 def torch_everything(lab, check):

@@ -1,17 +1,21 @@
-//! Sums over some of a program's steps as estimates of sums over all of them.
+//! Sums over some of what a program did as estimates of sums over all of it.
 //!
-//! The blocks of [`Sampling`] are the observations: block `i` has `w` steps and a sum of `x`. The estimate of one process
-//! with `W` steps is the ratio estimator `W * Σx / Σw`, and its variance `W² (1 - Σw/W) / (n * mean(w)²)` times the variance
-//! of the residuals `x - w * Σx/Σw` over `n` blocks (Cochran, "Sampling Techniques", chapter 6). Processes are independent of
-//! each other, so estimates and variances add up. The interval is that of Student's distribution, with the degrees of
-//! freedom of Welch and Satterthwaite.
+//! The blocks of [`Sampling`] are the observations. Block `i` stands for `w` steps (or nanoseconds), and its records, each
+//! counted as often as its window says, have a sum of `x`. The estimate of one process that did `W` in all is the ratio
+//! estimator `W * Σx / Σw`, and its variance `n (W/Σw)² (1 - f)` times the variance of the residuals `x - w * Σx/Σw` over `n`
+//! blocks, where `f` is the recorded share (Cochran, "Sampling Techniques", chapter 6; where steps are recorded by cycles all
+//! weights are 1 and `f` is `Σw/W`). Processes are independent of each other, so estimates and variances add up. The interval
+//! is that of Student's distribution, with the degrees of freedom of Welch and Satterthwaite.
+//!
+//! With a budget windows stand for spans that follow each other, so that a slow change of the program is in the estimate and
+//! not in its error. It is in the spread of the residuals all the same: the interval is then too wide, never too narrow.
 //!
 //! What this takes for granted: steps that are recorded are like those that are not. A program in which every hundredth
 //! step is another one, recorded by cycles of a hundred, is not estimated.
 
 use super::stats::{Stats, Wanted};
 use crate::trace::batch::{Batch, Col};
-use crate::trace::sampling::Sampling;
+use crate::trace::sampling::{ONE, Sampling};
 use std::sync::Arc;
 use trace_format::schema::{AnyColumn, TableSpec};
 use trace_format::tables::column::any;
@@ -20,8 +24,8 @@ use trace_format::tables::column::any;
 #[derive(Clone, Debug)]
 pub struct Sample {
     sampling: Arc<Sampling>,
-    /// Block, count and nanoseconds, by block.
-    sums: Vec<(u32, u64, u64)>,
+    /// Block, count and nanoseconds in parts of [`ONE`], by block.
+    sums: Vec<(u32, u64, u128)>,
     /// Records of processes that were recorded whole.
     whole: (u64, u128),
 }
@@ -102,10 +106,10 @@ impl Sample {
         Sample { sampling, sums: Vec::new(), whole: (0, 0) }
     }
 
-    /// Adds a record that lies in `block`, or in a process that was recorded whole.
-    pub fn add(&mut self, block: Option<u32>, ns: i64) {
+    /// Adds a record that lies in a block, with its weight, or in a process that was recorded whole.
+    pub fn add(&mut self, block: Option<(u32, u64)>, ns: i64) {
         let ns = ns.unsigned_abs();
-        let Some(block) = block else {
+        let Some((block, weight)) = block else {
             self.whole = (self.whole.0 + 1, self.whole.1 + u128::from(ns));
             return;
         };
@@ -115,12 +119,13 @@ impl Sample {
             Some(&(last, ..)) if last > block => self.sums.binary_search_by_key(&block, |&(of, ..)| of),
             _ => Err(self.sums.len()),
         };
+        let ns = u128::from(ns) * u128::from(weight);
         match at {
             Ok(at) => {
                 let (_, count, total) = &mut self.sums[at];
-                (*count, *total) = (*count + 1, total.saturating_add(ns));
+                (*count, *total) = (count.saturating_add(weight), total.saturating_add(ns));
             }
-            Err(at) => self.sums.insert(at, (block, 1, ns)),
+            Err(at) => self.sums.insert(at, (block, weight, ns)),
         }
     }
 
@@ -136,7 +141,7 @@ impl Sample {
         self.sums.dedup_by(|next, sum| {
             let is_same = next.0 == sum.0;
             if is_same {
-                *sum = (sum.0, sum.1 + next.1, sum.2.saturating_add(next.2));
+                *sum = (sum.0, sum.1.saturating_add(next.1), sum.2.saturating_add(next.2));
             }
             is_same
         });
@@ -144,7 +149,7 @@ impl Sample {
 
     /// What the sums stand for.
     pub fn estimate(&self) -> Estimate {
-        let of_blocks = |value: fn(&(u32, u64, u64)) -> u64| {
+        let of_blocks = |value: fn(&(u32, u64, u128)) -> u128| {
             let mut sum = Sum::default();
             let mut first = 0;
             let mut sums = self.sums.as_slice();
@@ -159,12 +164,13 @@ impl Sample {
                 }
                 let mut values = vec![0; blocks.len()];
                 own.iter().for_each(|sum| values[(sum.0 - first_of_process) as usize] = value(sum));
-                let steps: Vec<u64> = blocks.iter().map(|block| block.steps).collect();
-                sum.add(&values, &steps, self.sampling.all_steps(blocks[0].process));
+                let sizes: Vec<u64> = blocks.iter().map(|block| block.size).collect();
+                let (all, share) = self.sampling.whole(blocks[0].process);
+                sum.add(&values, &sizes, all, share);
             }
             sum
         };
-        let (count, total) = (of_blocks(|sum| sum.1), of_blocks(|sum| sum.2));
+        let (count, total) = (of_blocks(|sum| u128::from(sum.1)), of_blocks(|sum| sum.2));
         Estimate {
             count: self.whole.0 + u64::try_from(count.estimate).unwrap_or(u64::MAX),
             total_ns: self.whole.1 + total.estimate,
@@ -185,30 +191,28 @@ struct Sum {
 }
 
 impl Sum {
-    /// Adds one process: values and numbers of steps by block, and how many steps there were in all.
-    fn add(&mut self, values: &[u64], steps: &[u64], all_steps: u64) {
-        let recorded: u64 = steps.iter().sum();
-        let value: u128 = values.iter().map(|&value| u128::from(value)).sum();
-        if recorded == 0 || value == 0 {
+    /// Adds one process: values in parts of [`ONE`] and sizes by block, how much there was in all, and the share of it that was
+    /// recorded.
+    fn add(&mut self, values: &[u128], sizes: &[u64], all: u64, share: f64) {
+        let stood_for: u64 = sizes.iter().sum();
+        let value = values.iter().fold(0u128, |sum, value| sum.saturating_add(*value));
+        if stood_for == 0 || value == 0 {
             return;
         }
-        let (all, part) = (u128::from(all_steps), u128::from(recorded));
-        self.estimate += (value.saturating_mul(all) + part / 2) / part;
-        if all_steps <= recorded {
+        let part = u128::from(stood_for) * u128::from(ONE);
+        self.estimate += value.saturating_mul(u128::from(all)).saturating_add(part / 2) / part;
+        if share >= 1.0 {
             return;
         }
-        let blocks = values.len() as f64;
         if values.len() < 2 {
             self.is_unknown = true;
             return;
         }
-        let ratio = value as f64 / recorded as f64;
-        let residual = |(&value, &steps): (&u64, &u64)| (value as f64 - ratio * steps as f64).powi(2);
-        let spread = values.iter().zip(steps).map(residual).sum::<f64>() / (blocks - 1.0);
-        let share = recorded as f64 / all_steps as f64;
-        // `W / mean(w)` is the number of blocks that all steps would make.
-        let all_blocks = blocks / share;
-        let variance = all_blocks * all_blocks * (1.0 - share) * spread / blocks;
+        let blocks = values.len() as f64;
+        let ratio = value as f64 / part as f64;
+        let residual = |(&value, &size): (&u128, &u64)| (value as f64 / ONE as f64 - size as f64 * ratio).powi(2);
+        let spread = values.iter().zip(sizes).map(residual).sum::<f64>() / (blocks - 1.0);
+        let variance = blocks * (all as f64 / stood_for as f64).powi(2) * (1.0 - share) * spread;
         self.variance += variance;
         self.by_freedom += variance * variance / (blocks - 1.0);
     }
@@ -263,20 +267,21 @@ mod tests {
 
     #[test]
     fn an_estimate_is_that_of_the_textbook() {
+        let weighted = |values: &[u64]| values.iter().map(|value| u128::from(value * ONE)).collect::<Vec<u128>>();
         let mut sum = Sum::default();
         // Three blocks of two steps each out of 60: per step 5, 7 and 6.
-        sum.add(&[10, 14, 12], &[2, 2, 2], 60);
+        sum.add(&weighted(&[10, 14, 12]), &[2, 2, 2], 60, 0.1);
         assert_eq!(sum.estimate, 360);
         // Residuals -2, 2, 0: spread 4; 30 blocks, nine tenths of them not seen.
         assert!((sum.variance - 30.0 * 30.0 * 0.9 * 4.0 / 3.0).abs() < 1e-9);
         assert_eq!(sum.within(), Some((1_080.0_f64.sqrt() * 4.303).ceil()));
         // All steps were recorded: nothing is left to guess.
         let mut sum = Sum::default();
-        sum.add(&[10, 14], &[1, 1], 2);
+        sum.add(&weighted(&[10, 14]), &[1, 1], 2, 1.0);
         assert_eq!((sum.estimate, sum.within()), (24, Some(0.0)));
         // One block tells nothing of how blocks differ.
         let mut sum = Sum::default();
-        sum.add(&[10], &[1], 2);
+        sum.add(&weighted(&[10]), &[1], 2, 0.5);
         assert_eq!((sum.estimate, sum.within()), (20, None));
     }
 }

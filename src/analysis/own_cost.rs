@@ -12,6 +12,26 @@ pub fn sentence(frames: &Frames) -> Option<String> {
     in_words(&costs)
 }
 
+/// What recordings with a budget took by their own account, in a sentence's end; `None`: no trace says it.
+pub fn of_budget(frames: &Frames) -> Option<String> {
+    let told = frames.processes.iter().filter_map(|process| process.info.budget.as_ref());
+    let told = told.filter_map(|told| {
+        let elapsed_ns = told.ended_ns?.checked_sub(told.began_ns?).filter(|&ns| ns > 0)?;
+        Some((told.budget, told.spent_ns?, elapsed_ns))
+    });
+    let told: Vec<_> = told.collect();
+    let (budget, ..) = *told.first()?;
+    let spent_ns = told.iter().map(|(_, ns, _)| u128::from(*ns)).sum();
+    let elapsed_ns = told.iter().map(|(.., ns)| u128::from(ns.unsigned_abs())).sum();
+    let of = if told.len() == 1 { String::new() } else { format!(" of {} processes", told.len()) };
+    let budgets =
+        if told.iter().all(|(other, ..)| *other == budget) { format!(" {budget}") } else { String::new() };
+    Some(format!(
+        "recording took {} % of the time{of} by its own account (--budget{budgets})",
+        percent(spent_ns, elapsed_ns)
+    ))
+}
+
 fn in_words(costs: &[OwnCost]) -> Option<String> {
     let elapsed_ns: u128 = costs.iter().map(|cost| u128::from(cost.elapsed_ns)).sum();
     let of_thread = |thread: OwnThread| {

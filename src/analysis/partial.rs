@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::numbers::items;
 use crate::trace::frames::Frames;
-use crate::trace::sampling::Sampling;
+use crate::trace::sampling::{Sampling, Unit};
 use crate::trace::select::Filter;
 use crate::trace::sink::{Need, Note};
 use trace_format::schema::TableSpec;
@@ -51,7 +51,7 @@ pub fn notes(frames: &Frames, filter: &Filter, need: &Need) -> Result<Vec<Note>>
             ),
         });
     }
-    notes.extend(some_steps(frames, filter)?);
+    notes.extend(samples(frames, filter)?);
     notes.extend(losses(frames)?);
     notes.extend(processes_without_kernels(frames)?);
     Ok(notes)
@@ -107,7 +107,7 @@ fn cause_text(cause: u32) -> &'static str {
 /// A part of a file that cannot be read.
 pub fn missing(frames: &Frames) -> Result<Vec<Note>> {
     let mut notes = losses(frames)?;
-    notes.extend(some_steps(frames, &Filter::everything())?);
+    notes.extend(samples(frames, &Filter::everything())?);
     Ok(notes)
 }
 
@@ -145,26 +145,40 @@ fn losses(frames: &Frames) -> Result<Vec<Note>> {
         .collect())
 }
 
-/// Says so where only some of a program's steps were recorded, and whether sums are of these or estimates for all.
+/// Says so where only some of a program's steps or of its time was recorded, and whether sums are of these or estimates for all.
 ///
 /// # Errors
 /// A part of a file that cannot be read.
-fn some_steps(frames: &Frames, filter: &Filter) -> Result<Option<Note>> {
-    let Some(sampling) = Sampling::of(frames)? else { return Ok(None) };
-    let (recorded, all) = sampling.steps();
-    let what = match filter.sampling() {
-        Some(_) => {
-            "sums beside which a column +/- stands are estimates for all steps, and so near to the true sum in 95 of 100 \
-             cases, if the recorded steps are like the others; everything else is what was recorded; --raw estimates nothing"
-        }
-        None => "sums are of the recorded steps",
+fn samples(frames: &Frames, filter: &Filter) -> Result<Vec<Note>> {
+    let Some(sampling) = Sampling::of(frames)? else { return Ok(Vec::new()) };
+    let percent = |part: u64, all: u64| part as f64 * 100.0 / all.max(1) as f64;
+    let what = |all: &str, recorded: &str| match filter.sampling() {
+        Some(_) => format!(
+            "sums beside which a column +/- stands are estimates for {all}, and so near to the true sum in 95 of 100 \
+             cases, if {recorded} like the others; everything else is what was recorded; --raw estimates nothing"
+        ),
+        None => format!("sums are of the recorded {}", if all == "all steps" { "steps" } else { "windows" }),
     };
-    let text = format!(
-        "{recorded} of {} recorded ({:.1} %): {what}",
-        items(all, "step was", "steps were"),
-        recorded as f64 * 100.0 / all.max(1) as f64
-    );
-    Ok(Some(Note { code: "some-steps", text }))
+    let steps = sampling.recorded(Unit::Steps).map(|(recorded, all, _)| Note {
+        code: "some-steps",
+        text: format!(
+            "{recorded} of {} recorded ({:.1} %): {}",
+            items(all, "step was", "steps were"),
+            percent(recorded, all),
+            what("all steps", "the recorded steps are")
+        ),
+    });
+    let time = sampling.recorded(Unit::Time).map(|(recorded_ns, all_ns, windows)| Note {
+        code: "some-time",
+        text: format!(
+            "{:.1} % of {:.2} s was recorded, in {}, because of --budget: {}",
+            percent(recorded_ns, all_ns),
+            all_ns as f64 / 1e9,
+            items(windows, "window", "windows"),
+            what("all the time", "the recorded windows are")
+        ),
+    });
+    Ok(steps.into_iter().chain(time).collect())
 }
 
 fn processes_without_kernels(frames: &Frames) -> Result<Vec<Note>> {

@@ -268,9 +268,9 @@ impl Plan<'_> {
             // Ranges are rare; only where there are some is it worth reading which call launched which kernel.
             frames = self.args.row_arguments.open(paths, &self.need(true)?)?;
         }
-        let has_steps = frames.processes.iter().any(|process| process.info.steps.is_some());
-        if has_steps && frames.natives().is_empty() && !self.args.raw {
-            // Which step a record lies in says the call that caused it.
+        let is_sample = frames.processes.iter().any(|process| process.info.is_sample());
+        if is_sample && frames.natives().is_empty() && !self.args.raw {
+            // Which window a record lies in says the call that caused it.
             let mut need = self.need(with_nvtx)?;
             need.add(&Need::full(&[&tables::CAPTURE]));
             frames = self.args.row_arguments.open(paths, &need)?;

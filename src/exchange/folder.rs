@@ -44,6 +44,9 @@ pub struct ManifestProcess {
     /// Of which steps of the program there are some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<ManifestSteps>,
+    /// What a budget allowed to record of the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<ManifestBudget>,
     /// The trace it was read from.
     pub source: String,
 }
@@ -57,6 +60,23 @@ pub struct ManifestSteps {
     pub every: u32,
     /// How many steps there were, recorded or not; null: nobody has counted those that the export stands for.
     pub all: Option<u64>,
+}
+
+/// What a budget allowed to record. Times are those of the rows.
+#[derive(Serialize, Deserialize, Debug)]
+pub struct ManifestBudget {
+    /// The budget, as `--budget` takes it.
+    pub budget: String,
+    /// Whether windows are whole steps, else spans of time.
+    pub steps: bool,
+    /// When the recording began; null: nobody knows how much before the first window the export stands for.
+    pub began_ns: Option<i64>,
+    /// When it ended; null: likewise after the last one.
+    pub ended_ns: Option<i64>,
+    /// How many steps there were, recorded or not; null: nobody has counted those that the export stands for.
+    pub all: Option<u64>,
+    /// What the recording took by its own account, in nanoseconds of one core.
+    pub spent_ns: Option<u64>,
 }
 
 /// One file of an export.

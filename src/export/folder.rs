@@ -4,7 +4,7 @@
 use super::flat::Layout;
 use super::{Context, Destination};
 use crate::error::{Error, Result};
-use crate::exchange::folder::{MANIFEST, Manifest, ManifestFile, ManifestProcess, ManifestSteps};
+use crate::exchange::folder::{MANIFEST, Manifest, ManifestBudget, ManifestFile, ManifestProcess, ManifestSteps};
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
 use crate::trace::sink::Steps;
@@ -98,6 +98,22 @@ pub fn write(
             of_cycle,
             every,
             all: all.filter(|_| context.filter.is_everything()),
+        }),
+        budget: process.info.budget.map(|budget| {
+            let is_whole = context.filter.is_everything();
+            // On the clock of the rows.
+            let at = |ns: Option<i64>| {
+                let offset_ns = process.info.aligned_ns.or(process.info.unix_offset_ns).unwrap_or(0);
+                ns.filter(|_| is_whole).and_then(|ns| ns.checked_add(offset_ns))
+            };
+            ManifestBudget {
+                budget: budget.budget.to_string(),
+                steps: budget.is_steps,
+                began_ns: at(budget.began_ns),
+                ended_ns: at(budget.ended_ns),
+                all: budget.all_steps.filter(|_| is_whole),
+                spent_ns: budget.spent_ns,
+            }
         }),
         source: process.path.display().to_string(),
     });

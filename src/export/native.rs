@@ -105,8 +105,9 @@ fn process_json(frames: &Frames, process: u32, known: &Process, is_whole: bool) 
         .and_then(|value| value.as_object().cloned())
         .unwrap_or_default();
     if !is_whole {
-        // Of the steps that a part of a trace stands for, nobody has counted all.
+        // Of the steps, or the time, that a part of a trace stands for, nobody has counted all.
         json.remove(tables::STEPS);
+        json.remove(tables::BUDGET);
     }
     let mut put = |key: &str, value: Value| {
         if !value.is_null() && !json.contains_key(key) {

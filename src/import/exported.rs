@@ -11,7 +11,8 @@ mod shape;
 use super::{Head, Importer};
 use crate::error::{Error, Result};
 use crate::exchange::folder::{MANIFEST, Manifest, ManifestProcess, ManifestSteps};
-use crate::trace::sink::{Need, ProcessInfo, ProcessIx, Sink, Steps};
+use crate::trace::sink::{Budgeted, Need, ProcessInfo, ProcessIx, Sink, Steps};
+use shim_config::Budget;
 use std::collections::BTreeMap;
 use std::path::Path;
 use trace_format::columns::{Batch, Column, Values};
@@ -176,6 +177,16 @@ impl Declared {
                 of_cycle,
                 every,
                 all,
+            }),
+            budget: process.budget.as_ref().and_then(|told| {
+                Some(Budgeted {
+                    is_steps: told.steps,
+                    began_ns: told.began_ns,
+                    ended_ns: told.ended_ns,
+                    all_steps: told.all,
+                    spent_ns: told.spent_ns,
+                    budget: Budget::parse(told.budget.as_bytes()).ok()?,
+                })
             }),
         };
         self.processes.insert(ordinal, sink.process(info));

@@ -1,6 +1,6 @@
 //! Native `.gpuprof` files: opened by their indices, decoded frame by frame, by Polars, when a report asks.
 
-use super::sink::{Note, ProcessInfo, Steps};
+use super::sink::{Budgeted, Note, ProcessInfo, Steps};
 use super::stored::Stored;
 use crate::error::{Error, Result};
 use crate::numbers::counted;
@@ -25,17 +25,37 @@ pub struct NativeFile {
     stored: Arc<Stored>,
 }
 
-/// Which steps of the program were recorded, where that was asked for.
-fn steps(process: &Value) -> Option<Steps> {
-    let configuration = process.get(tables::CONFIGURATION)?.as_object()?;
+/// Which steps of the program were recorded, or what a budget allowed, where that was asked for.
+fn sample(process: &Value) -> (Option<Steps>, Option<Budgeted>) {
+    let Some(configuration) = process.get(tables::CONFIGURATION).and_then(Value::as_object) else {
+        return (None, None);
+    };
     let values =
         configuration.iter().filter_map(|(name, value)| Some((name.as_bytes(), value.as_str()?.as_bytes())));
     let (settings, _) = shim_config::from_env(values);
-    let Capture::Nvtx { cycle: Some(cycle), .. } = settings.capture else { return None };
-    // Of a recording that keeps the latest alone, the steps before it are gone.
+    // Of a recording that keeps the latest alone, what came before it is gone.
     let keeps_all = settings.ring.is_none() && settings.size_policy == SizePolicy::Stop;
     let all = process.get(tables::STEPS).and_then(Value::as_u64).filter(|_| keeps_all);
-    Some(Steps { of_cycle: cycle.steps, every: cycle.every, all })
+    match (settings.budget, settings.capture) {
+        (Some(budget), capture) => {
+            let told = process.get(tables::BUDGET);
+            let time = |key: &str| told?.get(key)?.as_i64();
+            let spent = told.and_then(|told| told.get(tables::budget::SPENT_NS)).and_then(Value::as_object);
+            let budgeted = Budgeted {
+                is_steps: matches!(capture, Capture::Nvtx { .. }),
+                began_ns: time(tables::budget::BEGAN_NS).filter(|_| keeps_all),
+                ended_ns: time(tables::budget::ENDED_NS),
+                all_steps: all,
+                spent_ns: spent.map(|spent| spent.values().filter_map(Value::as_u64).sum()),
+                budget,
+            };
+            (None, Some(budgeted))
+        }
+        (None, Capture::Nvtx { cycle: Some(cycle), .. }) => {
+            (Some(Steps { of_cycle: cycle.steps, every: cycle.every, all }), None)
+        }
+        _ => (None, None),
+    }
 }
 
 impl NativeFile {
@@ -81,7 +101,7 @@ impl NativeFile {
             self.info.is_launcher = role == Some(ROLE_LAUNCHER);
             let text = |key: &str| process.get(key).and_then(|v| v.as_str()).map(str::to_owned);
             (self.info.host, self.info.name) = (text("host"), text("process_name"));
-            self.info.steps = steps(process);
+            (self.info.steps, self.info.budget) = sample(process);
         }
         notes.extend(damaged.iter().map(|p| self.stored.note_of(p)));
         // One constant offset per process. The first triple is provisional (CUPTI 13 settles late) and serves only

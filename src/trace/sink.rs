@@ -3,6 +3,7 @@
 use super::names::{Names, Shapes};
 use super::summaries::Summary;
 pub use crate::note::Note;
+use shim_config::Budget;
 use trace_format::columns::{Batch, Values};
 use trace_format::schema::{Row, RowBuilder, TableSpec};
 use trace_format::tables::{self, *};
@@ -95,9 +96,16 @@ pub struct ProcessInfo {
     pub is_launcher: bool,
     /// Only some of the program's steps were recorded: which, and how many there were.
     pub steps: Option<Steps>,
+    /// Only as much was recorded as a budget allowed.
+    pub budget: Option<Budgeted>,
 }
 
 impl ProcessInfo {
+    /// Whether only some of what the process did was recorded, and stands for all of it.
+    pub fn is_sample(&self) -> bool {
+        self.steps.is_some() || self.budget.is_some()
+    }
+
     /// What was added to this process's times to make them Unix nanoseconds; null: they count from elsewhere, because
     /// the trace has no epoch or was moved to begin at 0.
     pub fn epoch_ns(&self) -> Option<i64> {
@@ -114,6 +122,23 @@ pub struct Steps {
     pub every: u32,
     /// How many steps there were, recorded or not; null: the recording did not end as it should.
     pub all: Option<u64>,
+}
+
+/// What a budget (`--budget`) allowed to record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budgeted {
+    /// Windows are whole steps of the program, else spans of time.
+    pub is_steps: bool,
+    /// When the recording began, in the times of the rows; null: windows before these are gone.
+    pub began_ns: Option<i64>,
+    /// When it ended; null: it did not end as it should.
+    pub ended_ns: Option<i64>,
+    /// How many steps there were, recorded or not; null: nobody has counted them, or windows are no steps.
+    pub all_steps: Option<u64>,
+    /// What the recording took by its own account, in nanoseconds of one core.
+    pub spent_ns: Option<u64>,
+    /// What it might take.
+    pub budget: Budget,
 }
 
 /// Index of a process within one sink.
@@ -204,6 +229,11 @@ impl SinkProcess {
     pub fn move_times(&mut self, shift_ns: i64) {
         if shift_ns == 0 {
             return;
+        }
+        if let Some(budget) = &mut self.info.budget {
+            for time in [&mut budget.began_ns, &mut budget.ended_ns].into_iter().flatten() {
+                *time = time.saturating_add(shift_ns);
+            }
         }
         self.flush();
         for batch in &mut self.batches {

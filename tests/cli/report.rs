@@ -1,5 +1,6 @@
 //! Every option of `gpuprof report`, through the real program.
 
+mod budget;
 mod choosing;
 mod folding;
 mod follow;

@@ -35,6 +35,7 @@ pub fn sentences(frames: &Frames, spans: &BTreeMap<u32, (i64, i64)>) -> Vec<Stri
         sentences.push(of_file(frames, file, span, has_epoch));
     }
     sentences.push(inside(frames));
+    sentences.extend(own_cost::of_budget(frames).map(|sentence| format!("gpuprof itself: {sentence}")));
     sentences.extend(own_cost::sentence(frames).map(|sentence| format!("gpuprof itself: {sentence}")));
     sentences
 }

@@ -137,6 +137,7 @@ impl<'c, 's> Converter<'c, 's> {
                     is_launcher: process.launcher,
                     aligned_ns: None,
                     steps: None,
+                    budget: None,
                 };
             }
             self.header.own = Some(own);
@@ -172,6 +173,7 @@ impl<'c, 's> Converter<'c, 's> {
             is_launcher: false,
             aligned_ns: None,
             steps: None,
+            budget: None,
         };
         self.pids.with_calls()
     }

@@ -133,6 +133,7 @@ fn everything_becomes_a_row() {
         is_launcher: false,
         aligned_ns: None,
         steps: None,
+        budget: None,
     };
     assert_eq!(trace.info, info);
     let one = |table: &str, column: &str| {

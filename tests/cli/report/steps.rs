@@ -127,11 +127,11 @@ impl Program {
     }
 }
 
-fn number(row: &Value, column: &str) -> f64 {
+pub fn number(row: &Value, column: &str) -> f64 {
     row[column].as_f64().unwrap_or_else(|| panic!("{column} of {row}"))
 }
 
-fn named<'v>(rows: &'v [Value], name: &str) -> &'v Value {
+pub fn named<'v>(rows: &'v [Value], name: &str) -> &'v Value {
     rows.iter().find(|row| row["Name"] == name).unwrap_or_else(|| panic!("no {name} in {rows:?}"))
 }
 
