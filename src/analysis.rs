@@ -2,14 +2,19 @@
 
 pub(crate) mod activity;
 pub(crate) mod allocated;
+pub(crate) mod call_class;
 pub(crate) mod contexts;
+pub(crate) mod coverage;
 pub(crate) mod cpu_slices;
 pub(crate) mod cpu_stacks;
 pub mod dependency;
 pub mod estimate;
 pub(crate) mod falling;
 pub(crate) mod function_calls;
+pub(crate) mod gap_causes;
 pub mod grouping;
+pub(crate) mod in_time;
+pub mod insights;
 pub mod labels;
 pub(crate) mod launches;
 pub(crate) mod listing;
@@ -22,6 +27,7 @@ pub(crate) mod own_cost;
 pub mod partial;
 pub(crate) mod range_profile;
 pub(crate) mod ranges;
+pub(crate) mod recent_calls;
 pub(crate) mod stacks;
 pub mod stats;
 pub mod stream_waits;

@@ -49,9 +49,30 @@ pub fn size(bytes: u64, units: &SizeUnits) -> String {
     if unit == 0 { format!("{bytes} bytes") } else { format!("{value:.1} {}", units.names[unit]) }
 }
 
+/// A time in the largest unit that it fills: `740 ns`, `12.5 us`, `3.20 s`. For people; machines get nanoseconds.
+pub fn short_time(ns: i64) -> String {
+    let value = ns.unsigned_abs() as f64;
+    let sign = if ns < 0 { "-" } else { "" };
+    // From where the digits printed reach the next unit on, it is the next one that is printed.
+    match value {
+        v if v < 1e3 => format!("{sign}{v:.0} ns"),
+        v if v < 999_950.0 => format!("{sign}{:.1} us", v / 1e3),
+        v if v < 999_950_000.0 => format!("{sign}{:.1} ms", v / 1e6),
+        v => format!("{sign}{:.2} s", v / 1e9),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn short_times_are_in_the_largest_unit_that_they_fill() {
+        let texts =
+            [0, 999, 1_000, 999_949, 999_950, 12_500_000, 999_950_000, 3_204_000_000, -1_500].map(short_time);
+        let expected = ["0 ns", "999 ns", "1.0 us", "999.9 us", "1.0 ms", "12.5 ms", "1.00 s", "3.20 s", "-1.5 us"];
+        assert_eq!(texts, expected);
+    }
 
     #[test]
     fn one_thing_has_no_plural() {

@@ -13,6 +13,7 @@ use trace_format::tables::ShapeRow;
 
 pub mod classic;
 pub(crate) mod imported;
+pub(crate) mod insights;
 pub mod nvprof;
 mod nvtx_text;
 mod pstats;

@@ -7,6 +7,7 @@
 //! made are no rows; [`summaries`] holds them.
 
 pub mod batch;
+pub(crate) mod by_start;
 mod definitions;
 pub mod frames;
 pub(crate) mod guard;

@@ -22,7 +22,7 @@ use crate::render::terminal_text::{self, TerminalText};
 use crate::report::classic::{self, ReportKind, Request};
 use crate::report::nvprof::messages::Prefix;
 use crate::report::nvprof::{self, TimeUnit, logfile};
-use crate::report::{self, Context, View, summary_tables};
+use crate::report::{self, Context, View, insights, summary_tables};
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
 use crate::trace::sink::{Detail, Need, Note};
@@ -70,7 +70,7 @@ pub struct Args {
     #[arg(long)]
     wide: bool,
 
-    /// Leave out what gpuprof adds to nvprof's report: the line that says what recording itself took
+    /// Leave out what gpuprof adds to nvprof's report: the insights below it, and the line that says what recording itself took
     #[arg(long)]
     no_insights: bool,
 
@@ -242,6 +242,9 @@ impl Plan<'_> {
         if self.views.is_empty() {
             need.add(&self.what.need());
         }
+        if self.wants_insights() {
+            need.add(&insights::need());
+        }
         let selection = self.args.row_arguments.selection()?;
         if selection.needs_correlation() || nvtx_full {
             need.add(&Need::full(&[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::API]));
@@ -355,6 +358,9 @@ impl Plan<'_> {
             let mut answer = Vec::new();
             let mut notes = Vec::new();
             let shown = classic::write(&mut answer, labels, filter, &self.request(), &mut notes)?;
+            if shown && self.wants_insights() && filter.takes_whole_stretches() {
+                self.insights(labels, filter, &mut answer, &mut notes)?;
+            }
             notes.splice(0..0, self.notes(frames, filter)?);
             notes.extend(self.own_cost(frames).filter(|_| shown));
             progress.finish();
@@ -409,6 +415,36 @@ impl Plan<'_> {
             prefix: Prefix(None),
             system: Vec::new(),
         }
+    }
+
+    /// Whether insights stand below the tables: for people, below the whole summary in nvprof's layout, unless nvprof's own text
+    /// is asked for. A trace that still grows is summed again and again, and insights would cost more than the rest.
+    fn wants_insights(&self) -> bool {
+        let everything = matches!(self.what, ReportKind::Summary { gpu: true, api: true, .. });
+        let n = &self.args.nvprof;
+        let for_people =
+            self.views.is_empty() && self.args.format.is_none() && !self.args.rows.percentiles && !n.csv;
+        let once = !self.args.follow && !self.args.rows.per_process;
+        for_people && once && everything && !self.args.no_insights && n.demangling != Demangling::Nvprof
+    }
+
+    /// Adds the insights, or the note that they have to be asked for.
+    fn insights(
+        &self,
+        labels: &Labels,
+        filter: &Filter,
+        answer: &mut Vec<u8>,
+        notes: &mut Vec<Note>,
+    ) -> Result<()> {
+        if insights::must_be_asked_for(labels.frames()) {
+            let text =
+                "the trace is large, so insights have to be asked for: --view insights prints them".to_owned();
+            notes.push(Note { code: "insights-left-out", text });
+            return Ok(());
+        }
+        answer.push(b'\n');
+        answer.extend_from_slice(insights::block(labels, filter)?.as_bytes());
+        Ok(())
     }
 
     /// What the recording itself took: for people, beside tables in nvprof's layout alone.

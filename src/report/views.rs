@@ -7,10 +7,12 @@ use trace_format::tables;
 
 mod api;
 mod functions;
+mod gaps;
 mod gpu;
 mod gpu_trace;
 mod host_calls;
 mod host_stacks;
+mod insights;
 mod kernel_launches;
 mod kernels;
 mod lines;
@@ -57,6 +59,8 @@ pub static VIEWS: &[&dyn View] = &[
     &host_stacks::CPU_LINES,
     &host_stacks::PYTHON_LINES,
     &system::SYSTEM,
+    &insights::Insights,
+    &gaps::GPU_GAP_CAUSES,
 ];
 
 /// The argument that puts the innermost enclosing range before a kernel's name.

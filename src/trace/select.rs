@@ -76,6 +76,12 @@ impl Filter {
         self.selection.needs_correlation()
     }
 
+    /// Whether of the selected times and processes every record takes part, so that what lies between two records is known.
+    pub fn takes_whole_stretches(&self) -> bool {
+        let s = &self.selection;
+        !s.needs_correlation() && s.min_duration_ns.is_none() && s.top_kernels.is_none()
+    }
+
     /// When a range that was asked for was open, in whichever process, on the clock of [`Frames::offset_ns`]; `None`:
     /// no range was asked for.
     pub fn range_times(&self, frames: &Frames) -> Option<Spans> {

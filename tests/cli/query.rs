@@ -2,7 +2,7 @@
 
 mod prompt;
 mod refusals;
-mod support;
+pub mod support;
 
 use crate::common::build::*;
 use crate::common::{self, Answer, TempFolder, command, gpuprof, gpuprof_in, gpuprof_with, refused};

@@ -4,6 +4,7 @@ mod budget;
 mod choosing;
 mod folding;
 mod follow;
+mod insights;
 mod manners;
 mod output;
 mod partial;

@@ -5,6 +5,7 @@ mod kineto;
 mod native;
 mod nsys;
 mod nvprof;
+mod planted;
 mod sampled;
 mod waiting;
 
@@ -13,6 +14,7 @@ pub use kineto::*;
 pub use native::*;
 pub use nsys::*;
 pub use nvprof::*;
+pub use planted::*;
 pub use sampled::*;
 pub use waiting::*;
 

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use trace_format::tables::*;
 
 const REPORTS: &[&[&str]] = &[
-    &[],
+    // The insights name the file.
+    &["--no-insights"],
     &["--print-gpu-trace", "--csv"],
     &["--print-api-trace"],
     &["--view", "cuda_kern_exec_sum", "--view", "nvtx_sum", "--format", "csv"],

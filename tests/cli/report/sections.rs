@@ -21,7 +21,7 @@ fn the_nvtx_section_names_thread_domain_and_range() {
         range("load", Some("io"), 1_000_000, Some(2_000_000), THREAD + 4),
         range("never closed", None, 1_000_000, None, THREAD),
     ];
-    let text = gpuprof(&["report", &folder.argument("t", &native(&story))]).stdout;
+    let text = gpuprof(&["report", "--no-insights", &folder.argument("t", &native(&story))]).stdout;
     let expected = "
 ======== NVTX result:
 ======== Warning: Found 1 invalid range marker(s)
@@ -83,14 +83,14 @@ fn more_than_fifty_ranges_are_left_out_unless_asked_for() {
         })
         .collect();
     let path = folder.argument("t", &native(&story));
-    let short = gpuprof(&["report", &path]);
+    let short = gpuprof(&["report", "--no-insights", &path]);
     assert!(!short.stdout.contains("NVTX result"), "{}", short.stdout);
     assert!(
         short.stderr.contains("51 NVTX ranges of different names") && short.stderr.contains("--nvtx"),
         "{}",
         short.stderr
     );
-    let long = gpuprof(&["report", "--nvtx", &path]);
+    let long = gpuprof(&["report", "--no-insights", "--nvtx", &path]);
     assert_eq!(long.stdout.matches(" Range \"op ").count(), 51);
     assert!(long.stdout.starts_with(&short.stdout) && long.stderr.is_empty(), "{}", long.stderr);
 }
@@ -122,7 +122,7 @@ Total CPU Page faults: 2
     for (kind, bytes) in
         [("native", native(&story)), ("nvprof 8", nvprof(&story, 8)), ("nvprof 16", nvprof(&story, 16))]
     {
-        let text = gpuprof(&["report", &folder.argument("t", &bytes)]).stdout;
+        let text = gpuprof(&["report", "--no-insights", &folder.argument("t", &bytes)]).stdout;
         assert!(text.ends_with(expected), "{kind}: {text}");
     }
 }

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What is compared of each file: to the last nanosecond first, then as nvprof rounded it.
 const REPORTS: &[&[&str]] = &[
-    &[],
+    // The insights name the file.
+    &["--no-insights"],
     &["--csv", "-u", "ns"],
     &["--print-gpu-trace", "--csv", "-u", "ns"],
     &["--print-api-trace", "--csv", "-u", "ns"],

@@ -103,6 +103,8 @@ fn tables_are_those_of_the_report_for_the_same_run() {
         let mut report = vec!["report", "--quiet"];
         if !options.ends_with("--demangling off") {
             report.extend(["--demangling", "nvprof"]);
+        } else {
+            report.push("--no-insights");
         }
         report.extend(options.split(' ').filter(|word| !word.is_empty() && *word != "-s"));
         report.push("run.nvvp");

@@ -126,7 +126,7 @@ fn reports_of_kernels_are_what_they_are_without_samples() {
     let of_program: Vec<&str> = traces.iter().filter(|p| **p != own).map(|p| p.to_str().unwrap()).collect();
     assert_eq!(of_program.len(), 1, "{traces:?}");
     for args in [
-        &["report"][..],
+        &["report", "--no-insights"][..],
         &["report", "--per-process"],
         &["report", "--print-gpu-trace"],
         &["report", "--view", "cuda_gpu_kern_sum", "--format", "csv"],

@@ -1,0 +1,288 @@
+//! GPU work and API calls side by side in order of time, in bounded memory.
+//!
+//! A call is handed out before work that begins with it. Records without valid times are handed out to nobody; how many
+//! there were is said.
+
+use super::activity::{ActivityKind, GpuActivity};
+use super::labels::Labels;
+use super::listing;
+use crate::cupti::operation;
+use crate::error::Result;
+use crate::trace::batch::Batch;
+use crate::trace::by_start::WantedTable;
+use crate::trace::frames::Frames;
+use crate::trace::select::Filter;
+use std::cmp::Reverse;
+use trace_format::schema::{AnyColumn, TableSpec};
+use trace_format::tables;
+use trace_format::tables::column::{any, api, kernel, memcpy, memset};
+
+/// What a piece of work is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WorkKind {
+    /// A kernel, by the id of its launch shape.
+    Kernel(u32),
+    /// A copy, and the kinds of memory at its ends. Codes as in table `memcpy`.
+    Memcpy {
+        /// `CUpti_ActivityMemcpyKind`.
+        kind: u8,
+        /// `CUpti_ActivityMemoryKind` of the source.
+        src: u8,
+        /// `CUpti_ActivityMemoryKind` of the destination.
+        dst: u8,
+    },
+    /// A fill.
+    Memset,
+    /// A graph traced whole.
+    Graph(u32),
+}
+
+/// A kernel, copy, fill or graph traced whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Work {
+    /// Start: Unix nanoseconds where the trace has an epoch.
+    pub start_ns: i64,
+    /// End.
+    pub end_ns: i64,
+    /// Ordinal of the process.
+    pub process: u32,
+    /// CUDA device index in that process.
+    pub device: u32,
+    /// Stream id.
+    pub stream: u32,
+    /// Joins with [`Call::correlation`] of the same process; 0: none.
+    pub correlation: u64,
+    /// What it is.
+    pub kind: WorkKind,
+    /// Bytes copied or filled.
+    pub bytes: i64,
+}
+
+impl WorkKind {
+    /// Its name in summaries.
+    pub fn name<'l>(&self, labels: &'l Labels) -> &'l str {
+        match *self {
+            WorkKind::Kernel(shape) => labels.kernel(shape),
+            WorkKind::Memcpy { kind, .. } => operation::memcpy_name(kind.into()),
+            WorkKind::Memset => operation::MEMSET,
+            WorkKind::Graph(graph) => labels.graph(graph),
+        }
+    }
+}
+
+impl Work {
+    /// How long it took.
+    pub fn duration_ns(&self) -> i64 {
+        self.end_ns.saturating_sub(self.start_ns)
+    }
+}
+
+/// A call of the CUDA API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Start, as of [`Work`].
+    pub start_ns: i64,
+    /// End.
+    pub end_ns: i64,
+    /// Ordinal of the process.
+    pub process: u32,
+    /// Thread id.
+    pub tid: u32,
+    /// Correlation id in that process; 0: none.
+    pub correlation: u64,
+    /// Name id.
+    pub name: u32,
+}
+
+impl Call {
+    /// The order in which calls are handed out: of two that begin together the outer one comes first.
+    fn order(&self) -> (i64, Reverse<i64>, u32, u32, u64, u32) {
+        (self.start_ns, Reverse(self.end_ns), self.process, self.tid, self.correlation, self.name)
+    }
+}
+
+/// What sees everything in order of time.
+pub trait InTime: Send {
+    /// Sees a call.
+    fn call(&mut self, call: &Call);
+    /// Sees a piece of work.
+    fn work(&mut self, work: &Work);
+}
+
+/// The tables that are read.
+pub const TABLES: [&TableSpec; 5] =
+    [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH, &tables::API];
+
+const KERNELS: [&dyn AnyColumn; 6] =
+    [any::START_NS, any::DURATION_NS, any::DEVICE, any::STREAM, any::CORRELATION, kernel::SHAPE_ID];
+const COPIES: [&dyn AnyColumn; 9] = [
+    any::START_NS,
+    any::DURATION_NS,
+    any::DEVICE,
+    any::STREAM,
+    any::CORRELATION,
+    memcpy::KIND,
+    memcpy::SRC_KIND,
+    memcpy::DST_KIND,
+    memcpy::BYTES,
+];
+const FILLS: [&dyn AnyColumn; 6] =
+    [any::START_NS, any::DURATION_NS, any::DEVICE, any::STREAM, any::CORRELATION, memset::BYTES];
+const CALLS: [&dyn AnyColumn; 5] = [any::START_NS, any::DURATION_NS, any::TID, any::CORRELATION, api::NAME_ID];
+
+/// What one batch gives.
+enum Rows {
+    Work(Vec<Work>),
+    Calls(Vec<Call>),
+}
+
+/// Shows `visitor` all selected calls and work. Gives the number of records of work without valid times.
+///
+/// # Errors
+/// Fails if a part of a file cannot be read.
+pub fn visit(frames: &Frames, filter: &Filter, visitor: &mut dyn InTime) -> Result<u64> {
+    let wanted = [
+        WantedTable { table: &tables::KERNEL, columns: &KERNELS },
+        WantedTable { table: &tables::MEMCPY, columns: &COPIES },
+        WantedTable { table: &tables::MEMSET, columns: &FILLS },
+        WantedTable { table: &tables::API, columns: &CALLS },
+    ];
+    let mut timeless = 0;
+    // Graphs traced whole are few, and which of them count is known only when all nodes have been looked at.
+    let graphs = listing::whole_graphs(frames, filter)?;
+    let mut held = Held { work: Vec::with_capacity(graphs.len()), calls: Vec::new() };
+    for activity in &graphs {
+        match of_graph(activity) {
+            Some(work) => held.work.push(work),
+            None => timeless += 1,
+        }
+    }
+    frames.by_start(&wanted, filter, rows, |turn, horizon_ns| {
+        for (rows, without_times) in turn {
+            match rows {
+                Rows::Work(mut rows) => {
+                    timeless += without_times;
+                    held.work.append(&mut rows);
+                }
+                Rows::Calls(mut rows) => held.calls.append(&mut rows),
+            }
+        }
+        held.show(horizon_ns, visitor);
+        Ok(())
+    })?;
+    // Without any part of the other tables there was no turn.
+    held.show(i64::MAX, visitor);
+    Ok(timeless)
+}
+
+fn of_graph(activity: &GpuActivity) -> Option<Work> {
+    let ActivityKind::Graph { graph } = activity.what else { return None };
+    Some(Work {
+        start_ns: activity.start_ns,
+        end_ns: activity.start_ns.saturating_add(activity.duration_ns?),
+        process: activity.process,
+        device: activity.device,
+        stream: activity.stream,
+        correlation: activity.correlation,
+        kind: WorkKind::Graph(graph),
+        bytes: 0,
+    })
+}
+
+/// What is not yet shown.
+struct Held {
+    work: Vec<Work>,
+    calls: Vec<Call>,
+}
+
+impl Held {
+    /// Shows what begins before `horizon_ns`, all if that is the end of time.
+    fn show(&mut self, horizon_ns: i64, visitor: &mut dyn InTime) {
+        // Sorts that find runs: every batch is one, or nearly so.
+        self.work.sort();
+        self.calls.sort_by_key(Call::order);
+        let is_last = horizon_ns == i64::MAX;
+        let count_of = |found: usize, all: usize| if is_last { all } else { found };
+        let work_count = count_of(self.work.partition_point(|work| work.start_ns < horizon_ns), self.work.len());
+        let call_count = count_of(self.calls.partition_point(|call| call.start_ns < horizon_ns), self.calls.len());
+        let mut calls = self.calls[..call_count].iter().peekable();
+        for work in &self.work[..work_count] {
+            while let Some(call) = calls.next_if(|call| call.start_ns <= work.start_ns) {
+                visitor.call(call);
+            }
+            visitor.work(work);
+        }
+        calls.for_each(|call| visitor.call(call));
+        self.work.drain(..work_count);
+        self.calls.drain(..call_count);
+    }
+}
+
+/// The rows of a batch in order, and how many are left out because they have no valid times.
+fn rows(batch: &Batch) -> (Rows, u64) {
+    let rows = if batch.table == &tables::API { Rows::Calls(calls(batch)) } else { Rows::Work(work(batch)) };
+    let found = match &rows {
+        Rows::Work(rows) => rows.len(),
+        Rows::Calls(rows) => rows.len(),
+    };
+    let selected = batch.selected.as_ref().map_or(batch.rows, Vec::len);
+    (rows, selected.saturating_sub(found) as u64)
+}
+
+fn calls(batch: &Batch) -> Vec<Call> {
+    let (start, duration) = (batch.get(any::START_NS), batch.get(any::DURATION_NS));
+    let (tid, correlation, name) = (batch.get(any::TID), batch.get(any::CORRELATION), batch.get(any::NAME_ID));
+    let mut calls = Vec::with_capacity(batch.rows);
+    batch.for_each_row(|i| {
+        let (Some(start), Some(ns)) = (start.get(i), duration.get(i)) else { return };
+        let start_ns = start.saturating_add(batch.offset_ns);
+        calls.push(Call {
+            start_ns,
+            end_ns: start_ns.saturating_add(ns),
+            process: batch.process,
+            tid: tid.get(i).unwrap_or(0),
+            correlation: correlation.get(i).unwrap_or(0),
+            name: name.get(i).unwrap_or(0),
+        });
+    });
+    calls.sort_by_key(Call::order);
+    calls
+}
+
+fn work(batch: &Batch) -> Vec<Work> {
+    let (start, duration) = (batch.get(any::START_NS), batch.get(any::DURATION_NS));
+    let (device, stream) = (batch.get(any::DEVICE), batch.get(any::STREAM));
+    let correlation = batch.get(any::CORRELATION);
+    let mut all = Vec::with_capacity(batch.rows);
+    let mut add = |i: usize, kind: WorkKind, bytes: i64| {
+        let (Some(start), Some(ns)) = (start.get(i), duration.get(i)) else { return };
+        let start_ns = start.saturating_add(batch.offset_ns);
+        all.push(Work {
+            start_ns,
+            end_ns: start_ns.saturating_add(ns),
+            process: batch.process,
+            device: device.get(i).unwrap_or(0),
+            stream: stream.get(i).unwrap_or(0),
+            correlation: correlation.get(i).unwrap_or(0),
+            kind,
+            bytes,
+        });
+    };
+    let code = |code: Option<u32>| code.and_then(|code| u8::try_from(code).ok()).unwrap_or(0);
+    if batch.table == &tables::KERNEL {
+        let shape = batch.get(kernel::SHAPE_ID);
+        batch.for_each_row(|i| add(i, WorkKind::Kernel(shape.get(i).unwrap_or(u32::MAX)), 0));
+    } else if batch.table == &tables::MEMCPY {
+        let [kind, src, dst] = [memcpy::KIND, memcpy::SRC_KIND, memcpy::DST_KIND].map(|column| batch.get(column));
+        let bytes = batch.get(memcpy::BYTES);
+        batch.for_each_row(|i| {
+            let kind = WorkKind::Memcpy { kind: code(kind.get(i)), src: code(src.get(i)), dst: code(dst.get(i)) };
+            add(i, kind, bytes.get(i).unwrap_or(0));
+        });
+    } else {
+        let bytes = batch.get(memset::BYTES);
+        batch.for_each_row(|i| add(i, WorkKind::Memset, bytes.get(i).unwrap_or(0)));
+    }
+    all.sort();
+    all
+}
