@@ -61,7 +61,8 @@ impl Coverage {
                     next_ns = next_ns.min(end_ns);
                 }
             }
-            self.covered_ns[set] += next_ns - at_ns;
+            let covered_ns = &mut self.covered_ns[set];
+            *covered_ns = covered_ns.saturating_add(next_ns.saturating_sub(at_ns));
             at_ns = next_ns;
         }
         self.counted_to_ns = Some(at_ns.max(until_ns));
@@ -75,7 +76,7 @@ impl Coverage {
     /// Time in which some class of `any` ran and none of `none`. Sets as masks.
     pub fn of(&self, any: usize, none: usize) -> i64 {
         let fits = |set: &usize| set & any != 0 && set & none == 0;
-        (0..self.covered_ns.len()).filter(fits).map(|set| self.covered_ns[set]).sum()
+        (0..self.covered_ns.len()).filter(fits).map(|set| self.covered_ns[set]).fold(0, i64::saturating_add)
     }
 
     /// Time in which anything ran.

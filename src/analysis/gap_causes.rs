@@ -290,7 +290,7 @@ fn longest(spent: &Spent, launch: &Remembered, end_ns: i64) -> Cause {
     ];
     let mut add = |cause: Cause, ns: i64| {
         if let Some((_, sum)) = of.iter_mut().find(|(known, _)| *known == cause) {
-            *sum += ns;
+            *sum = sum.saturating_add(ns);
         }
     };
     // From the beginning of the launching call on it is the call that takes the time.
@@ -300,13 +300,13 @@ fn longest(spent: &Spent, launch: &Remembered, end_ns: i64) -> Cause {
         _ => Cause::Launch,
     };
     if waited && spent.outside_ns <= AFTER_SYNCHRONIZATION_NS {
-        add(Cause::Synchronization, spent.outside_ns + from_launch_ns);
-        add(Cause::Host, -spent.outside_ns);
+        add(Cause::Synchronization, spent.outside_ns.saturating_add(from_launch_ns));
+        add(Cause::Host, spent.outside_ns.saturating_neg());
     } else {
         add(launching, from_launch_ns);
         if spent.outside_ns <= BETWEEN_LAUNCHES_NS {
             add(Cause::Launch, spent.outside_ns);
-            add(Cause::Host, -spent.outside_ns);
+            add(Cause::Host, spent.outside_ns.saturating_neg());
         }
     }
     // Of equal ones the first: the order is that of the list.

@@ -125,8 +125,9 @@ impl RecentCalls {
             }
             let ns = call.end_ns.min(to_ns).saturating_sub(call.start_ns.max(from_ns));
             if ns > 0 {
-                spent.in_calls[call.class as usize] += ns;
-                spent.outside_ns -= ns;
+                let in_calls = &mut spent.in_calls[call.class as usize];
+                *in_calls = in_calls.saturating_add(ns);
+                spent.outside_ns = spent.outside_ns.saturating_sub(ns);
             }
         }
         Some(spent)

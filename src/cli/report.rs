@@ -436,6 +436,9 @@ impl Plan<'_> {
         answer: &mut Vec<u8>,
         notes: &mut Vec<Note>,
     ) -> Result<()> {
+        if !insights::has_work(labels.frames()) {
+            return Ok(());
+        }
         if insights::must_be_asked_for(labels.frames()) {
             let text =
                 "the trace is large, so insights have to be asked for: --view insights prints them".to_owned();

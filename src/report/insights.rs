@@ -9,6 +9,7 @@ use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
 use crate::trace::sink::Need;
 use std::fmt::Write as _;
+use trace_format::schema::TableSpec;
 use trace_format::tables;
 
 /// What has to be read.
@@ -17,6 +18,13 @@ pub fn need() -> Need {
     need.add(&Need::full(&[&tables::CAPTURE, &tables::LOSS]));
     need
 }
+
+/// Whether there is anything to look at: sums that another tool made and profiles of the CPU are no records of GPU work.
+pub fn has_work(frames: &Frames) -> bool {
+    WORK.iter().any(|table| frames.rows(table) > 0)
+}
+
+const WORK: [&TableSpec; 4] = [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH];
 
 /// Whether there are too many records to look at unasked.
 pub fn must_be_asked_for(frames: &Frames) -> bool {
@@ -176,6 +184,9 @@ pub fn table(labels: &Labels, filter: &Filter) -> Result<Table> {
         (row[3], row[5]) = (Cell::int(observed_ns), Cell::int(busy_ns));
         row
     };
+    if !has_work(frames) {
+        return Ok(table);
+    }
     if let Some(why) = &insights.silence {
         table.rows.push(saying("not judged", "", "Nothing is judged", why));
         return Ok(table);

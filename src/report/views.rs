@@ -6,6 +6,7 @@ use crate::trace::sink::Need;
 use trace_format::tables;
 
 mod api;
+mod copy_calls;
 mod functions;
 mod gaps;
 mod gpu;
@@ -16,13 +17,16 @@ mod insights;
 mod kernel_launches;
 mod kernels;
 mod lines;
+mod low_use;
 mod memory;
 mod named;
 mod nsys_names;
 mod ranges;
 mod ranges_on_gpu;
 mod regions;
+mod sync_calls;
 mod system;
+mod time_breakdown;
 mod unified_memory;
 
 pub use named::Named;
@@ -60,7 +64,14 @@ pub static VIEWS: &[&dyn View] = &[
     &host_stacks::PYTHON_LINES,
     &system::SYSTEM,
     &insights::Insights,
+    &sync_calls::CUDA_API_SYNC,
+    &copy_calls::CUDA_MEMCPY_ASYNC,
+    &copy_calls::CUDA_MEMCPY_SYNC,
+    &copy_calls::CUDA_MEMSET_SYNC,
+    &low_use::GPU_GAPS,
+    &low_use::GPU_TIME_UTIL,
     &gaps::GPU_GAP_CAUSES,
+    &time_breakdown::GPU_TIME_BREAKDOWN,
 ];
 
 /// The argument that puts the innermost enclosing range before a kernel's name.

@@ -405,6 +405,16 @@ const LARGE: &[(&str, &str, f64)] = &[
     ("python_lines", "Own Time (ns)", 35e9),
     // This recording has none; `tests/record/sample.rs` has large ones.
     ("system", "Samples", 0.0),
+    // Eight pieces of work are too few to judge.
+    ("insights", "Observed (ns)", 40e9),
+    ("cuda_api_sync", "Duration (ns)", 0.0),
+    ("cuda_memcpy_async", "Duration (ns)", 0.0),
+    ("cuda_memcpy_sync", "Duration (ns)", 10e9),
+    ("cuda_memset_sync", "Duration (ns)", 0.0),
+    ("gpu_gaps", "Duration (ns)", 15e9),
+    ("gpu_time_util", "Duration (ns)", 13333333320.0),
+    ("gpu_gap_causes", "Total Time (ns)", 15e9),
+    ("gpu_time_breakdown", "Span (ns)", 40e9),
 ];
 
 #[test]

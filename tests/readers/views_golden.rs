@@ -34,6 +34,19 @@ const REPORTS: &[(&str, &str, &str)] = &[
     ("nvtxkernsum", "nvtx_kern_sum", "Total Time (ns)"),
 ];
 
+/// Golden rule, our view.
+const RULES: &[(&str, &str)] = &[
+    ("rule_cuda-sync-api", "cuda_api_sync"),
+    ("rule_cuda-async-memcpy", "cuda_memcpy_async"),
+    ("rule_cuda-sync-memcpy", "cuda_memcpy_sync"),
+    ("rule_cuda-sync-memset", "cuda_memset_sync"),
+    ("rule_gpu-starv", "gpu_gaps"),
+    ("rule_gpu-low-util", "gpu_time_util"),
+];
+
+/// `nsys analyze` prints so many rows of a rule.
+const RULE_ROWS: usize = 50;
+
 /// What is compared in another way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Instead {
@@ -456,13 +469,57 @@ fn every_golden_of_nsys_is_what_we_print() {
             failures.push(format!("{file}.{report}: {} differences\n    {}", found.len(), shown.join("\n    ")));
         }
     }
-    eprintln!("{compared} goldens compared, {rules} of rules left to the rules' own test");
+    eprintln!("{compared} goldens compared, {rules} of rules in a test of their own");
     for (file, report, instead, why) in DIFFERENCES {
         eprintln!("  {file}.{report}: {instead:?}: {why}");
     }
     assert!(failures.is_empty(), "{} of {compared} differ:\n{}", failures.len(), failures.join("\n"));
     // A golden that disappears must not pass unnoticed.
     assert_eq!((compared, rules), (57, 18), "goldens found");
+}
+
+#[test]
+fn every_rule_of_nsys_finds_what_we_print() {
+    let Some(all) = goldens() else { return };
+    let (mut compared, mut failures) = (0, Vec::new());
+    for (file, report) in all.iter().filter(|(_, report)| report.starts_with("rule_")) {
+        let (_, view) =
+            RULES.iter().find(|(name, _)| name == report).unwrap_or_else(|| panic!("{report}: no view"));
+        let path = shared().join("data/nsys").join(format!("{file}.sqlite"));
+        let mut mine = ours(&path, view);
+        compared += 1;
+        let text =
+            std::fs::read_to_string(shared().join("data/golden/nsys-2022.4").join(format!("{file}.{report}.csv")))
+                .expect("the golden");
+        if text.starts_with("SKIPPED: ") {
+            // There is no such table in the database, and so there are no such rows.
+            assert_eq!(mine.rows.len(), 0, "{file}.{report}");
+            continue;
+        }
+        let mut theirs = golden(file, report);
+        if file == SAXPY && *report == "rule_cuda-sync-memcpy" {
+            // data/README.md: class 67 counted twice, so each copy is listed with both of its calls.
+            let all = theirs.rows.len();
+            theirs.rows.dedup();
+            assert_eq!(theirs.rows.len() * 2, all);
+        }
+        assert_eq!(mine.columns, theirs.columns, "{file}.{report}");
+        assert!(
+            theirs.rows.len() <= RULE_ROWS
+                && (theirs.rows.len() == RULE_ROWS || mine.rows.len() == theirs.rows.len())
+        );
+        mine.rows.truncate(RULE_ROWS);
+        if mine.rows != theirs.rows {
+            let first = mine.rows.iter().zip(&theirs.rows).find(|(a, b)| a != b);
+            failures.push(format!(
+                "{file}.{report}: {} and {} rows: {first:?}",
+                mine.rows.len(),
+                theirs.rows.len()
+            ));
+        }
+    }
+    assert!(failures.is_empty(), "{} of {compared} differ:\n{}", failures.len(), failures.join("\n"));
+    assert_eq!(compared, 18, "goldens found");
 }
 
 /// The grouping without grid and block has no golden of its own: it must be the golden with grid and block, added up.

@@ -2,6 +2,7 @@
 
 use super::{Confidence, Found, LEAST_OBSERVED_NS, LEAST_RECORDS, Longest, Verdict};
 use crate::analysis::call_class::CallClass;
+use crate::analysis::communication::CommunicationKernels;
 use crate::analysis::coverage::Coverage;
 use crate::analysis::gap_causes::{Cause, Gap, GapFinder, as_option};
 use crate::analysis::in_time::{self, Call, InTime, Work, WorkKind};
@@ -49,7 +50,7 @@ pub struct GapSum {
 impl GapSum {
     fn add(&mut self, gap: &Gap) {
         self.count += 1;
-        self.total_ns += gap.duration_ns();
+        self.total_ns = self.total_ns.saturating_add(gap.duration_ns());
         let order = |gap: &Gap| (std::cmp::Reverse(gap.duration_ns()), gap.start_ns, gap.place);
         if self.longest.is_none_or(|longest| order(gap) < order(&longest)) {
             self.longest = Some(*gap);
@@ -58,7 +59,7 @@ impl GapSum {
 
     fn merge(&mut self, other: &GapSum) {
         let count = self.count + other.count;
-        let total_ns = self.total_ns + other.total_ns;
+        let total_ns = self.total_ns.saturating_add(other.total_ns);
         if let Some(longest) = &other.longest {
             self.add(longest);
         }
@@ -82,7 +83,7 @@ pub struct WorkSum {
 impl WorkSum {
     fn add(&mut self, work: &Work) {
         self.count += 1;
-        self.total_ns += work.duration_ns();
+        self.total_ns = self.total_ns.saturating_add(work.duration_ns());
         self.bytes = self.bytes.saturating_add(work.bytes);
         let is_longer = |longest: Work| match work.duration_ns().cmp(&longest.duration_ns()) {
             Ordering::Equal => *work < longest,
@@ -94,8 +95,11 @@ impl WorkSum {
     }
 
     fn merge(&mut self, other: &WorkSum) {
-        let sums =
-            (self.count + other.count, self.total_ns + other.total_ns, self.bytes.saturating_add(other.bytes));
+        let sums = (
+            self.count + other.count,
+            self.total_ns.saturating_add(other.total_ns),
+            self.bytes.saturating_add(other.bytes),
+        );
         if let Some(longest) = &other.longest {
             self.add(longest);
         }
@@ -121,7 +125,7 @@ pub struct DeviceFacts {
 impl DeviceFacts {
     /// From its first to its last work, without stretches in which the recording was off.
     pub fn observed_ns(&self) -> i64 {
-        self.coverage.span_ns() - self.gaps[Cause::NotRecorded as usize].total_ns
+        self.coverage.span_ns().saturating_sub(self.gaps[Cause::NotRecorded as usize].total_ns)
     }
 }
 
@@ -158,8 +162,7 @@ impl Facts {
         let (first_ns, last_ns) = frames.time_span()?.unwrap_or((0, 0));
         let mut pass = Pass {
             finder: GapFinder::new(frames)?,
-            labels,
-            is_communication: Vec::new(),
+            communication: CommunicationKernels::new(labels),
             warm_until_ns: first_ns.saturating_add(last_ns.saturating_sub(first_ns) / WARM_UP),
             facts: Facts { first_ns, has_losses: lost_records(frames)?, ..Facts::default() },
         };
@@ -198,12 +201,12 @@ impl Facts {
 
     /// The time that was observed, of all devices together.
     pub fn observed_ns(&self) -> i64 {
-        self.devices.iter().map(DeviceFacts::observed_ns).sum()
+        self.devices.iter().map(DeviceFacts::observed_ns).fold(0, i64::saturating_add)
     }
 
     /// The time in which a device had something to do, of all devices together.
     pub fn busy_ns(&self) -> i64 {
-        self.devices.iter().map(|device| device.coverage.busy_ns()).sum()
+        self.devices.iter().map(|device| device.coverage.busy_ns()).fold(0, i64::saturating_add)
     }
 
     /// How sure causes are: of how many records of GPU work the call is known.
@@ -268,7 +271,7 @@ impl Facts {
     /// Time in which a class of work ran and none of `behind`, of all devices together.
     pub fn exposed_ns(&self, class: usize, behind: &[usize]) -> i64 {
         let behind = behind.iter().fold(0, |set, class| set | 1 << class);
-        self.devices.iter().map(|device| device.coverage.of(1 << class, behind)).sum()
+        self.devices.iter().map(|device| device.coverage.of(1 << class, behind)).fold(0, i64::saturating_add)
     }
 
     /// As [`Facts::exposed_ns`], but no more on any device than there are kernels without copies, which it could hide behind.
@@ -278,7 +281,7 @@ impl Facts {
             let exposed = device.coverage.of(1 << class, 1 << COMPUTE | 1 << COMMUNICATION);
             exposed.min(device.coverage.of(1 << COMPUTE, copies))
         };
-        self.devices.iter().map(of).sum()
+        self.devices.iter().map(of).fold(0, i64::saturating_add)
     }
 
     /// Time in which communication ran without any other kernel, on each device no more than there are other kernels without it,
@@ -288,7 +291,7 @@ impl Facts {
             let exposed = device.coverage.of(1 << COMMUNICATION, 1 << COMPUTE);
             exposed.min(device.coverage.of(1 << COMPUTE, 1 << COMMUNICATION))
         };
-        self.devices.iter().map(of).sum()
+        self.devices.iter().map(of).fold(0, i64::saturating_add)
     }
 
     /// A finding about copies of one class, and about gaps for which calls of copies are the cause.
@@ -298,7 +301,7 @@ impl Facts {
             Some(cause) if self.causes_unknown().is_none() => self.gaps(cause),
             _ => GapSum::default(),
         };
-        let gain_ns = self.hideable_ns(class) + gaps.total_ns;
+        let gain_ns = self.hideable_ns(class).saturating_add(gaps.total_ns);
         let Some(longest) = sum.longest.filter(|_| gain_ns > 0) else { return Verdict::Nothing };
         let mut evidence = format!(
             "{} of {}, {} in all, {} of it without kernels",
@@ -368,9 +371,7 @@ fn cut(name: &str) -> Cow<'_, str> {
 /// The pass over everything.
 struct Pass<'a> {
     finder: GapFinder<'a>,
-    labels: &'a Labels<'a>,
-    /// By launch shape: whether it is a kernel of communication, once that was looked at.
-    is_communication: Vec<Option<bool>>,
+    communication: CommunicationKernels<'a>,
     warm_until_ns: i64,
     facts: Facts,
 }
@@ -405,7 +406,9 @@ impl InTime for Pass<'_> {
 impl Pass<'_> {
     fn class(&mut self, work: &Work, launch: Option<CallClass>) -> usize {
         let (kind, src, dst) = match work.kind {
-            WorkKind::Kernel(shape) => return if self.communicates(shape) { COMMUNICATION } else { COMPUTE },
+            WorkKind::Kernel(shape) => {
+                return if self.communication.contains(shape) { COMMUNICATION } else { COMPUTE };
+            }
             WorkKind::Graph(_) => return COMPUTE,
             WorkKind::Memset => return INSIDE,
             WorkKind::Memcpy { kind, src, dst } => (u32::from(kind), u32::from(src), u32::from(dst)),
@@ -425,24 +428,6 @@ impl Pass<'_> {
             _ => OTHER_COPY,
         }
     }
-
-    fn communicates(&mut self, shape: u32) -> bool {
-        let index = shape as usize;
-        if self.is_communication.len() <= index {
-            if index > self.labels.frames().shape_count() {
-                return false;
-            }
-            self.is_communication.resize(index + 1, None);
-        }
-        let labels = self.labels;
-        *self.is_communication[index].get_or_insert_with(|| is_communication(labels.kernel(shape)))
-    }
-}
-
-/// Whether a kernel of this demangled name is one of NCCL or RCCL.
-pub fn is_communication(name: &str) -> bool {
-    let name = name.strip_prefix("void ").unwrap_or(name);
-    (name.starts_with("nccl") && name.contains("Kernel")) || name.starts_with("rccl")
 }
 
 /// Whether records are known to be missing. Names that are missing are no such loss.
@@ -463,24 +448,4 @@ fn lost_records(frames: &Frames) -> Result<bool> {
 /// Whether only some of the programs' steps were recorded.
 pub fn sampled_steps(frames: &Frames) -> bool {
     frames.processes.iter().any(|process| process.info.steps.is_some())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn kernels_of_communication_are_known_by_name() {
-        for (name, is) in [
-            ("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", true),
-            ("ncclKernel_AllGather_RING_LL_Sum_int8_t(ncclWorkElem)", true),
-            ("void ncclKernel<1>(int)", true),
-            ("rcclGenericKernel", true),
-            ("my_ncclKernel", false),
-            ("ncclPadding", false),
-            ("gemm", false),
-        ] {
-            assert_eq!(is_communication(name), is, "{name}");
-        }
-    }
 }

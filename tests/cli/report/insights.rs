@@ -186,3 +186,53 @@ fn idle_time_by_cause_is_what_lies_between_work() {
     let span = kernels.last().expect("some").end - kernels[0].start;
     assert_eq!(rows[0]["Device Span (ns)"].as_i64(), Some(span));
 }
+
+/// Length of the union of stretches of time.
+fn united(mut stretches: Vec<(i64, i64)>) -> i64 {
+    stretches.sort_unstable();
+    let (mut total, mut until) = (0, i64::MIN);
+    for (start, end) in stretches {
+        total += (end - start.max(until)).max(0);
+        until = until.max(end);
+    }
+    total
+}
+
+#[test]
+fn the_breakdown_of_time_is_made_of_unions() {
+    let folder = TempFolder::new("cli-insights-breakdown");
+    let trace =
+        labelled().into_iter().find(|trace| trace.what.starts_with("copies and communication behind")).expect("it");
+    let path = folder.argument("overlap.gpuprof", &trace.player.native());
+    let document = json(&["--view", "overlap", &path]);
+    let [row] = rows(&document, "gpu_time_breakdown") else { panic!("one device: {document}") };
+    let of = |column: &str| row[column].as_i64().unwrap_or_else(|| panic!("{column}: {row}"));
+    let kernels = |is_communication: bool| -> Vec<(i64, i64)> {
+        let all = trace.player.story.kernels.iter();
+        let wanted = all.filter(|kernel| kernel.name.base.starts_with(b"nccl") == is_communication);
+        wanted.map(|kernel| (kernel.start, kernel.end)).collect()
+    };
+    let copies: Vec<(i64, i64)> = trace
+        .player
+        .copies
+        .iter()
+        .map(|copy| (copy.start_ns, copy.start_ns + copy.duration_ns.expect("a duration")))
+        .collect();
+    let (compute, communication) = (kernels(false), kernels(true));
+    let both = [&compute[..], &communication].concat();
+    let all = [&both[..], &copies].concat();
+    let span = all.iter().map(|w| w.1).max().expect("some") - all.iter().map(|w| w.0).min().expect("some");
+    let busy = united(all);
+    assert_eq!((of("Span (ns)"), of("Idle (ns)")), (span, span - busy));
+    assert_eq!(of("Compute (ns)"), united(compute.clone()));
+    assert_eq!(of("Non-Compute (ns)"), busy - united(compute.clone()));
+    assert_eq!(of("Communication (ns)"), united(communication.clone()));
+    // What runs at once is in both unions and once in the union of both.
+    let hidden = united(compute) + united(communication) - united(both.clone());
+    assert!(hidden > 0);
+    assert_eq!(of("Hidden Communication (ns)"), hidden);
+    // The kernels of each of the two run one after the other.
+    assert_eq!((of("Kernels (ns)"), of("Concurrent Kernels (ns)")), (united(both.clone()), hidden));
+    let beside = united(both.clone()) + united(copies.clone()) - united([both, copies.clone()].concat());
+    assert_eq!((of("Memory (ns)"), of("Hidden Memory (ns)")), (united(copies), beside));
+}

@@ -1,0 +1,143 @@
+//! When a GPU was little used or not at all, as nsys's rules list it. Process, device and context make one table of time, as
+//! in nsys.
+
+use super::named::{Clock, Named, pid, ratio};
+use crate::analysis::listing;
+use crate::analysis::low_use::{long_gaps, stretches};
+use crate::error::Result;
+use crate::render::table::{Cell, Table};
+use crate::report::Context;
+use crate::trace::sink::Detail;
+use std::collections::BTreeMap;
+use trace_format::schema::TableSpec;
+use trace_format::tables;
+use trace_format::tables::column::overhead;
+
+const TABLES: &[&TableSpec] =
+    &[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH, &tables::OVERHEAD];
+
+/// `gpu_gaps`.
+pub(super) static GPU_GAPS: Named = Named {
+    name: "gpu_gaps",
+    aliases: &["gpu-gaps", "gpu-starv"],
+    title: "GPU Gaps",
+    tables: TABLES,
+    detail: Detail::Full,
+    arguments: &[],
+    make: gaps,
+};
+
+/// `gpu_time_util`.
+pub(super) static GPU_TIME_UTIL: Named = Named {
+    name: "gpu_time_util",
+    aliases: &["gpu-time-util", "gpu-low-util"],
+    title: "GPU Time Utilization",
+    tables: TABLES,
+    detail: Detail::Full,
+    arguments: &[],
+    make: utilization,
+};
+
+/// Starts and ends.
+type Times = Vec<(i64, i64)>;
+
+/// Work with valid times, by process, device and context.
+fn work(context: &Context) -> Result<BTreeMap<(u32, u32, u32), Times>> {
+    let mut by_place: BTreeMap<(u32, u32, u32), Times> = BTreeMap::new();
+    for work in listing::gpu_activities(context.frames, context.filter, false)? {
+        if let Some(ns) = work.duration_ns {
+            let times = (work.start_ns, work.start_ns.saturating_add(ns));
+            by_place.entry((work.process, work.device, work.context)).or_default().push(times);
+        }
+    }
+    Ok(by_place)
+}
+
+/// Kinds of overhead that the profiler itself causes: nsys's own, flushes of buffers, instrumentation, resources. What the driver takes
+/// for compiling and for loading code is the program's.
+const OF_PROFILER: [u32; 4] = [0, 0x1_0000, 0x2_0000, 0x3_0000];
+
+/// What the profiler itself took, by process.
+fn overhead(context: &Context) -> Result<BTreeMap<u32, Times>> {
+    context.frames.fold(
+        &tables::OVERHEAD,
+        &[overhead::START_NS, overhead::DURATION_NS, overhead::KIND],
+        context.filter,
+        BTreeMap::new,
+        |all: &mut BTreeMap<u32, Times>, batch| {
+            let (start, duration) = (batch.get(overhead::START_NS), batch.get(overhead::DURATION_NS));
+            let kind = batch.get(overhead::KIND);
+            batch.for_each_row(|i| {
+                if !kind.get(i).is_some_and(|kind| OF_PROFILER.contains(&kind)) {
+                    return;
+                }
+                if let (Some(start), Some(ns)) = (start.get(i), duration.get(i)) {
+                    let start = start.saturating_add(batch.offset_ns);
+                    all.entry(batch.process).or_default().push((start, start.saturating_add(ns)));
+                }
+            });
+        },
+        |a, b| b.into_iter().for_each(|(process, mut times)| a.entry(process).or_default().append(&mut times)),
+    )
+}
+
+/// Process, device, context, and what was found there.
+type Found<T> = ((u32, u32, u32), T);
+
+/// What `find` finds in the work of each place.
+fn found<T>(context: &Context, find: fn(&[(i64, i64)], &[(i64, i64)]) -> Vec<T>) -> Result<Vec<Found<T>>> {
+    let overhead = overhead(context)?;
+    let none = Vec::new();
+    let of_place = |(place, times): ((u32, u32, u32), Times)| {
+        let overhead = overhead.get(&place.0).unwrap_or(&none);
+        find(&times, overhead).into_iter().map(move |found| (place, found)).collect::<Vec<_>>()
+    };
+    Ok(work(context)?.into_iter().flat_map(of_place).collect())
+}
+
+fn place_cells(context: &Context, (process, device, of_context): (u32, u32, u32)) -> [Cell; 3] {
+    [pid(context.frames, process), Cell::id(device), Cell::id(of_context)]
+}
+
+/// Gaps of half a second and more, the longest first.
+fn gaps(view: &Named, context: &Context) -> Result<Table> {
+    let mut table = view.empty(&["Row#", "Duration (ns)", "Start (ns)", "PID", "Device ID", "Context ID"], &[]);
+    let clock = Clock::new(context.frames);
+    let mut gaps = found(context, long_gaps)?;
+    gaps.sort_by_key(|&(place, (start, end))| (start.saturating_sub(end), start, place));
+    for (number, (place, (start, end))) in (1_u32..).zip(gaps) {
+        let mut row = vec![
+            Cell::id(number),
+            Cell::int(end.saturating_sub(start)),
+            clock.cell(context.frames, place.0, start),
+        ];
+        row.extend(place_cells(context, place));
+        table.rows.push(row);
+    }
+    Ok(table)
+}
+
+/// Stretches with less than half of their time in use, the least used first.
+fn utilization(view: &Named, context: &Context) -> Result<Table> {
+    let mut table =
+        view.empty(&["Row#", "In-Use (%)", "Duration (ns)", "Start (ns)", "PID", "Device ID", "Context ID"], &[]);
+    let clock = Clock::new(context.frames);
+    let mut all = found(context, stretches)?;
+    all.sort_by(|(a_place, a), (b_place, b)| {
+        // Shares compared as fractions, so that no rounding decides.
+        let left = i128::from(a.used_ns) * i128::from(b.duration_ns());
+        let right = i128::from(b.used_ns) * i128::from(a.duration_ns());
+        left.cmp(&right).then_with(|| (a.start_ns, a_place).cmp(&(b.start_ns, b_place)))
+    });
+    for (number, (place, stretch)) in (1_u32..).zip(all) {
+        let mut row = vec![
+            Cell::id(number),
+            ratio(stretch.used_ns.max(0) as u128 * 100, stretch.duration_ns().max(0) as u128, 1),
+            Cell::int(stretch.duration_ns()),
+            clock.cell(context.frames, place.0, stretch.start_ns),
+        ];
+        row.extend(place_cells(context, place));
+        table.rows.push(row);
+    }
+    Ok(table)
+}
