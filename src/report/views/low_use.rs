@@ -81,11 +81,14 @@ fn overhead(context: &Context) -> Result<BTreeMap<u32, Times>> {
     )
 }
 
+/// Finds something in work, beside the profiler's own time.
+type Find<T> = fn(&[(i64, i64)], &[(i64, i64)]) -> Vec<T>;
+
 /// Process, device, context, and what was found there.
 type Found<T> = ((u32, u32, u32), T);
 
 /// What `find` finds in the work of each place.
-fn found<T>(context: &Context, find: fn(&[(i64, i64)], &[(i64, i64)]) -> Vec<T>) -> Result<Vec<Found<T>>> {
+fn found<T>(context: &Context, find: Find<T>) -> Result<Vec<Found<T>>> {
     let overhead = overhead(context)?;
     let none = Vec::new();
     let of_place = |(place, times): ((u32, u32, u32), Times)| {
