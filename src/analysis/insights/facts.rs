@@ -182,7 +182,7 @@ impl Facts {
     pub fn too_little(&self, sampled: bool) -> Option<String> {
         if sampled {
             return Some(
-                "only some of the program's steps were recorded, so the time between them is unknown".into(),
+                "only a part of the program's time was recorded (some steps, or what a budget allowed), so what lies between is unknown".into(),
             );
         }
         if self.work == 0 {
@@ -445,7 +445,7 @@ fn lost_records(frames: &Frames) -> Result<bool> {
     )
 }
 
-/// Whether only some of the programs' steps were recorded.
+/// Whether only some of the programs' steps, or only what a budget allowed, was recorded.
 pub fn sampled_steps(frames: &Frames) -> bool {
-    frames.processes.iter().any(|process| process.info.steps.is_some())
+    frames.processes.iter().any(|process| process.info.is_sample())
 }

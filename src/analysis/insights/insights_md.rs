@@ -23,7 +23,7 @@ calls and GPU work it has to be asked for with `--view insights`.
   the recording was off. Nothing that is added up over streams or threads is divided by it: work that overlaps counts once.
 - A finding has to gain {percent} % of the observed time or more. If there is none, the block says so.
 - A trace with fewer than {records} records of GPU work, or less than {observed} of observed time, is too short to judge, and so is one
-  that holds only some of the program's steps.
+  that holds only some of the program's steps, or only what a budget allowed.
 - A rule that lacks what it needs says so by name and does not guess.
 - Confidence is high if the launching call is known for 99 % of the records of GPU work, medium from 90 % on, else low; it is low where
   records were lost.
