@@ -65,7 +65,7 @@ def measure(gpuprof, make_native):
         make(trace, [make_native, "{}", "--records", str(RECORDS), "--kernels", str(kernels), "--shapes", str(shapes)])
         make(tables, [gpuprof, "export", trace, "--format", "parquet", "--output", "{}"])
         peer = lambda sql: [sys.executable, "-c", DUCKDB, sql.format(tables)]
-        pairs = [("`report`", [gpuprof, "report", trace], peer(BY_NAME)),
+        pairs = [("`report`", [gpuprof, "report", "--no-insights", trace], peer(BY_NAME)),
                  ("`report --view cuda_gpu_kern_gb_sum`",
                   [gpuprof, "report", trace, "--view", "cuda_gpu_kern_gb_sum", "--format", "csv"], peer(BY_SHAPE))]
         right = same_rows(gpuprof, trace, tables)

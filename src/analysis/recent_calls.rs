@@ -71,7 +71,9 @@ impl RecentCalls {
         let launches = !matches!(class, CallClass::Synchronization | CallClass::Allocation | CallClass::Module);
         if call.correlation != 0 && launches {
             if self.newer.len() >= GENERATION {
-                self.older = std::mem::take(&mut self.newer);
+                // The room of the older ones is used again.
+                std::mem::swap(&mut self.newer, &mut self.older);
+                self.newer.clear();
             }
             // Of several calls with one id the first is the one the program made; the others were made by it.
             self.newer.entry((call.process, call.correlation)).or_insert(remembered);
