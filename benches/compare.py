@@ -95,15 +95,17 @@ def cases(gpuprof, data):
 
     nvidia = lambda tool: (shutil.which(tool) is not None, f"{tool} could not be fetched")
     here = (True, "")
-    add(*here, "native", "native 10 M: `gpuprof report`", own("trace_10m.gpuprof"))
+    add(*here, "native", "native 10 M: `gpuprof report --no-insights`", own("trace_10m.gpuprof"))
+    add(*here, "insights", "native 10 M: `gpuprof report --view insights`",
+        [gpuprof, "report", "trace_10m.gpuprof", "--view", "insights"])
     add(*here, "native-median", "native 10 M: gpuprof, two views with exact medians", own("trace_10m.gpuprof", *VIEWS),
         TWO_DEVICES_10M, of_views)
     add(*here, "duckdb", "Parquet 10 M: DuckDB, exact medians", peer("duckdb", "trace_10m.parquet"), TWO_DEVICES_10M,
         first)
     add(*here, "polars", "Parquet 10 M: Polars, streaming engine", peer("polars", "trace_10m.parquet"),
         TWO_DEVICES_10M, first)
-    add(*here, "small", "native 10 M in frames of 512 rows: `gpuprof report`", own("small_10m.gpuprof"))
-    add(*here, "nsys-own", "nsys SQLite 1 M: `gpuprof report`", own("nsys_1m.sqlite"))
+    add(*here, "small", "native 10 M in frames of 512 rows: `gpuprof report --no-insights`", own("small_10m.gpuprof"))
+    add(*here, "nsys-own", "nsys SQLite 1 M: `gpuprof report --no-insights`", own("nsys_1m.sqlite"))
     add(*here, "nsys-views", "nsys SQLite 1 M: gpuprof, the two views", own("nsys_1m.sqlite", *VIEWS), TWO_DEVICES_1M,
         of_views)
     add(*nvidia("nsys"), "nsys-real", "nsys SQLite 1 M: real `nsys stats`, the two reports",
@@ -112,7 +114,7 @@ def cases(gpuprof, data):
     add(*here, "sqlite", "nsys SQLite 1 M: sqlite3 module, SQL, median in Python", peer("sqlite", "nsys_1m.sqlite"),
         TWO_DEVICES_1M, first)
     add(*here, "pandas", "nsys SQLite 1 M: pandas", peer("pandas", "nsys_1m.sqlite"), TWO_DEVICES_1M, first)
-    add(*here, "nvvp-own", "nvprof database 1 M: `gpuprof report`", own("trace_1m.nvvp"))
+    add(*here, "nvvp-own", "nvprof database 1 M: `gpuprof report --no-insights`", own("trace_1m.nvvp"))
     add(*here, "nvvp-views", "nvprof database 1 M: gpuprof, the two views", own("trace_1m.nvvp", *VIEWS),
         TWO_DEVICES_1M, of_views)
     add(*nvidia("nvprof"), "nvvp-real", "nvprof database 1 M: real `nvprof -i`", ["nvprof", "-i", "trace_1m.nvvp"])
@@ -120,7 +122,7 @@ def cases(gpuprof, data):
         own("trace_1m.nvvp", "--print-gpu-trace"))
     add(*nvidia("nvprof"), "nvvp-list-real", "nvprof database 1 M: real `nvprof -i --print-gpu-trace`",
         ["nvprof", "-i", "trace_1m.nvvp", "--print-gpu-trace"], runs=min(RUNS, 3))
-    add(*here, "kineto", "Kineto JSON.gz 1 M: `gpuprof report`", own("kineto_1m.json.gz"))
+    add(*here, "kineto", "Kineto JSON.gz 1 M: `gpuprof report --no-insights`", own("kineto_1m.json.gz"))
     add(*here, "kineto-views", "Kineto JSON.gz 1 M: gpuprof, the two views", own("kineto_1m.json.gz", *VIEWS),
         KINETO_1M, of_views)
     add(*here, "msgspec", "Kineto JSON.gz 1 M: msgspec + Polars", peer("msgspec", "kineto_1m.json.gz"), KINETO_1M,
@@ -129,7 +131,7 @@ def cases(gpuprof, data):
     add(os.path.exists(hta), "it could not be installed", "hta",
         "Kineto JSON.gz 1 M: Holistic Trace Analysis, kernel breakdown",
         [hta, f"{HERE}/peers.py", "hta", "kineto_1m.json.gz"], runs=1)
-    add(*here, "large", "native 100 M: `gpuprof report --no-insights`", own("large_100m.gpuprof", "--no-insights"),
+    add(*here, "large", "native 100 M: `gpuprof report --no-insights`", own("large_100m.gpuprof"),
         runs=min(RUNS, 3))
     add(*here, "large-median", "native 100 M: gpuprof, two views with exact medians",
         own("large_100m.gpuprof", *VIEWS), runs=min(RUNS, 3))
