@@ -64,6 +64,9 @@ const LOADING: [&str; 8] = [
     "cuKernelGetFunction",
 ];
 
+/// Copies from the host up to this size return before they are done, through whichever call.
+pub const STAGED_BYTES: i64 = 64 * 1024;
+
 impl CallClass {
     /// The class of a call by its name, with or without the version of its entry point.
     pub fn of(name: &str) -> CallClass {

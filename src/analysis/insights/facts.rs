@@ -1,7 +1,7 @@
 //! What rules judge: sums by device, made in one pass.
 
 use super::{Confidence, Found, LEAST_OBSERVED_NS, LEAST_RECORDS, Longest, Verdict};
-use crate::analysis::call_class::CallClass;
+use crate::analysis::call_class::{CallClass, STAGED_BYTES};
 use crate::analysis::communication::CommunicationKernels;
 use crate::analysis::coverage::Coverage;
 use crate::analysis::gap_causes::{Cause, Gap, GapFinder, as_option};
@@ -29,9 +29,6 @@ pub const PAGEABLE_COPY: usize = 3;
 pub const OTHER_COPY: usize = 4;
 /// Fills, and copies inside a device.
 const INSIDE: usize = 5;
-
-/// Copies from the host up to this size return before they are done, whatever the call.
-const STAGED_BYTES: i64 = 64 * 1024;
 
 /// Of the whole time, the first part in which allocations are no trouble: one in so many.
 const WARM_UP: i64 = 10;

@@ -2,6 +2,7 @@
 
 use super::named::{Clock, Named, megabytes, pid};
 use crate::analysis::activity::{ActivityKind, GpuActivity};
+use crate::analysis::call_class::STAGED_BYTES;
 use crate::analysis::launches::Launches;
 use crate::analysis::listing;
 use crate::cupti::operation::memory_kind as word;
@@ -47,9 +48,6 @@ pub(super) static CUDA_MEMSET_SYNC: Named = Named {
     arguments: &[],
     make: fills,
 };
-
-/// Copies from the host up to this size return early, through whichever call.
-const STAGED_BYTES: i64 = 64 * 1024;
 
 /// A copy as the rules judge it.
 struct Copy {
