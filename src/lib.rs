@@ -23,7 +23,7 @@
 //! 6. **Asking.** [`cli`] has one file per subcommand; only `main` exits.
 //!
 //! All of them stand on common ground, which is neither about traces nor about files: [`os`], [`error`], [`note`],
-//! [`numbers`] in sentences, [`metrics`] of samples, names that [`cupti`] gives and [`demangle`] makes readable, and
+//! [`numbers`] in sentences, commands for a [`shell`], [`metrics`] of samples, names that [`cupti`] gives and [`demangle`] makes readable, and
 //! [`exchange`], the names that an exporter and the importer of the same format must spell alike. A module uses what
 //! stands below it and never what stands above; `tests/cli/layers.rs` has the list of what may use what, and fails naming
 //! the line that uses anything else.
@@ -67,6 +67,7 @@ pub(crate) mod os;
 pub mod query;
 pub mod render;
 pub mod report;
+pub(crate) mod shell;
 pub mod timeline;
 pub mod top;
 pub mod trace;

@@ -2,7 +2,7 @@
 
 use crate::os::disk::has_capabilities;
 use crate::os::identity::{real_group, real_user};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
 use std::io::Read as _;
@@ -114,16 +114,6 @@ fn elf_obstacle(mut file: File) -> Option<Obstacle> {
     Some(Obstacle::Static)
 }
 
-/// Words as one would type them into a shell.
-pub fn quoted(words: &[OsString]) -> String {
-    let quote = |word: &OsString| {
-        let text = word.to_string_lossy();
-        let plain = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "%+,-./:=@_^".contains(c));
-        if plain { text.into_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
-    };
-    words.iter().map(quote).collect::<Vec<_>>().join(" ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -204,11 +194,5 @@ mod tests {
         assert_eq!(search(&["absent", "b", "a"]), Some(here.join("a/tool")));
         assert_eq!(find(OsStr::new("./x"), None), Some(PathBuf::from("./x")));
         fs::remove_dir_all(here).unwrap();
-    }
-
-    #[test]
-    fn words_are_quoted_for_the_shell() {
-        let words = ["report", "my run", "it's", "", "a/b-c.gpuprof"].map(OsString::from);
-        assert_eq!(quoted(&words), r"report 'my run' 'it'\''s' '' a/b-c.gpuprof");
     }
 }

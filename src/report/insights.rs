@@ -5,6 +5,7 @@ use crate::analysis::labels::Labels;
 use crate::error::Result;
 use crate::numbers::{counted, grouped, short_time};
 use crate::render::table::{Cell, Heading, Table};
+use crate::shell;
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
 use crate::trace::sink::Need;
@@ -130,17 +131,8 @@ fn confidence(insights: &Insights) -> String {
 /// The traces as a shell takes them; several are not worth a line that long.
 fn paths(frames: &Frames) -> String {
     match &frames.files[..] {
-        [one] => quoted(&one.path.display().to_string()),
+        [one] => shell::quoted(&[one.path.clone().into_os_string()]),
         _ => "TRACES".to_owned(),
-    }
-}
-
-fn quoted(path: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%=".contains(c);
-    if !path.is_empty() && path.chars().all(is_plain) {
-        path.to_owned()
-    } else {
-        format!("'{}'", path.replace('\'', "'\\''"))
     }
 }
 

@@ -13,6 +13,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("os", &[]),
     ("error", &[]),
     ("numbers", &[]),
+    ("shell", &[]),
     ("note", &[]),
     ("metrics", &[]),
     ("exchange", &[]),
@@ -29,7 +30,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("analysis", &["cupti", "demangle", "error", "metrics", "numbers", "trace"]),
     // Showing. Who shows is handed what was opened and does not open it; only a session of queries opens its own.
     ("render", &["demangle", "note", "os"]),
-    ("report", &["analysis", "cupti", "error", "metrics", "numbers", "render", "trace"]),
+    ("report", &["analysis", "cupti", "error", "metrics", "numbers", "render", "shell", "trace"]),
     ("lines", &["analysis", "cupti", "error", "trace"]),
     ("export", &["analysis", "cupti", "demangle", "error", "exchange", "lines", "render", "trace"]),
     ("timeline", &["analysis", "demangle", "error", "lines", "metrics", "numbers", "render", "trace"]),
@@ -43,7 +44,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "cli",
         &[
             "analysis", "control", "demangle", "doctor", "error", "export", "import", "launch", "live", "numbers",
-            "open", "os", "query", "render", "report", "timeline", "top", "trace",
+            "open", "os", "query", "render", "report", "shell", "timeline", "top", "trace",
         ],
     ),
 ];

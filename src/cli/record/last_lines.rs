@@ -2,8 +2,8 @@
 
 use super::outcome::{Counts, Outcome};
 use super::run_folder::RunFolder;
-use crate::launch::program::quoted;
 use crate::numbers::{BINARY, counted, items, size};
+use crate::shell::quoted;
 use crate::trace::ring::is_ring;
 use shim_config::Cause;
 use std::ffi::OsString;
