@@ -211,7 +211,9 @@ def presets(lab, check):
             check.equal(f"{preset}: {key}", trace.count(table), known[key])
         rows[preset] = trace.rows
     check.equal("light: API calls", rows["light"].get("api", 0), 0)
-    missing = {t: n for t, n in rows["default"].items() if t in ("api", "sync", "memory", "overhead") and rows["full"].get(t, 0) < n}
+    missing = {t: n for t, n in rows["default"].items() if t in ("api", "sync", "memory") and rows["full"].get(t, 0) < n}
+    # How often CUPTI is held up is a matter of how busy the machine is.
+    check.equal("full has overhead if default has", "overhead" in rows["full"], "overhead" in rows["default"])
     check.equal("what default has and full has not", missing, {})
     check.figures["rows by preset"] = rows
 
