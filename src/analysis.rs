@@ -23,6 +23,7 @@ pub(crate) mod low_use;
 pub(crate) mod many_keys;
 pub(crate) mod markers;
 pub(crate) mod merged;
+pub(crate) mod merged_runs;
 pub(crate) mod nvtx_sections;
 pub(crate) mod openacc;
 pub(crate) mod overlap;

@@ -6,13 +6,14 @@
 use super::activity::{ActivityKind, GpuActivity};
 use super::labels::Labels;
 use super::listing;
+use super::merged_runs::{MergedRuns, Starts};
 use crate::cupti::operation;
 use crate::error::Result;
 use crate::trace::batch::Batch;
 use crate::trace::by_start::WantedTable;
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use trace_format::schema::{AnyColumn, TableSpec};
 use trace_format::tables;
 use trace_format::tables::column::{any, api, kernel, memcpy, memset};
@@ -94,10 +95,29 @@ pub struct Call {
     pub name: u32,
 }
 
-impl Call {
-    /// The order in which calls are handed out: of two that begin together the outer one comes first.
-    fn order(&self) -> (i64, Reverse<i64>, u32, u32, u64, u32) {
-        (self.start_ns, Reverse(self.end_ns), self.process, self.tid, self.correlation, self.name)
+/// The order in which calls are handed out: of two that begin together the outer one comes first.
+impl Ord for Call {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let rest = |call: &Call| (Reverse(call.end_ns), call.process, call.tid, call.correlation, call.name);
+        self.start_ns.cmp(&other.start_ns).then_with(|| rest(self).cmp(&rest(other)))
+    }
+}
+
+impl PartialOrd for Call {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Starts for Call {
+    fn start_ns(&self) -> i64 {
+        self.start_ns
+    }
+}
+
+impl Starts for Work {
+    fn start_ns(&self) -> i64 {
+        self.start_ns
     }
 }
 
@@ -150,28 +170,25 @@ pub fn visit(frames: &Frames, filter: &Filter, visitor: &mut dyn InTime) -> Resu
     let mut timeless = 0;
     // Graphs traced whole are few, and which of them count is known only when all nodes have been looked at.
     let graphs = listing::whole_graphs(frames, filter)?;
-    let mut held = Held { work: Vec::with_capacity(graphs.len()), calls: Vec::new() };
-    for activity in &graphs {
-        match of_graph(activity) {
-            Some(work) => held.work.push(work),
-            None => timeless += 1,
-        }
-    }
+    let mut of_graphs: Vec<Work> = graphs.iter().filter_map(of_graph).collect();
+    timeless += (graphs.len() - of_graphs.len()) as u64;
+    of_graphs.sort();
+    let mut held = Held::default();
+    held.work.add(of_graphs);
     frames.by_start(&wanted, filter, rows, |turn, horizon_ns| {
         for (rows, without_times) in turn {
             match rows {
-                Rows::Work(mut rows) => {
+                Rows::Work(rows) => {
                     timeless += without_times;
-                    held.work.append(&mut rows);
+                    held.work.add(rows);
                 }
-                Rows::Calls(mut rows) => held.calls.append(&mut rows),
+                Rows::Calls(rows) => held.calls.add(rows),
             }
         }
-        held.show(horizon_ns, visitor);
+        held.show(Some(horizon_ns), visitor);
         Ok(())
     })?;
-    // Without any part of the other tables there was no turn.
-    held.show(i64::MAX, visitor);
+    held.show(None, visitor);
     Ok(timeless)
 }
 
@@ -190,31 +207,24 @@ fn of_graph(activity: &GpuActivity) -> Option<Work> {
 }
 
 /// What is not yet shown.
+#[derive(Default)]
 struct Held {
-    work: Vec<Work>,
-    calls: Vec<Call>,
+    work: MergedRuns<Work>,
+    calls: MergedRuns<Call>,
 }
 
 impl Held {
-    /// Shows what begins before `horizon_ns`, all if that is the end of time.
-    fn show(&mut self, horizon_ns: i64, visitor: &mut dyn InTime) {
-        // Sorts that find runs: every batch is one, or nearly so.
-        self.work.sort();
-        self.calls.sort_by_key(Call::order);
-        let is_last = horizon_ns == i64::MAX;
-        let count_of = |found: usize, all: usize| if is_last { all } else { found };
-        let work_count = count_of(self.work.partition_point(|work| work.start_ns < horizon_ns), self.work.len());
-        let call_count = count_of(self.calls.partition_point(|call| call.start_ns < horizon_ns), self.calls.len());
-        let mut calls = self.calls[..call_count].iter().peekable();
-        for work in &self.work[..work_count] {
-            while let Some(call) = calls.next_if(|call| call.start_ns <= work.start_ns) {
-                visitor.call(call);
+    /// Shows what begins before a moment; `None`: everything.
+    fn show(&mut self, before_ns: Option<i64>, visitor: &mut dyn InTime) {
+        while let Some(work) = self.work.next_before(before_ns) {
+            while let Some(call) = self.calls.next_if(|call| call.start_ns <= work.start_ns) {
+                visitor.call(&call);
             }
-            visitor.work(work);
+            visitor.work(&work);
         }
-        calls.for_each(|call| visitor.call(call));
-        self.work.drain(..work_count);
-        self.calls.drain(..call_count);
+        while let Some(call) = self.calls.next_before(before_ns) {
+            visitor.call(&call);
+        }
     }
 }
 
@@ -245,7 +255,7 @@ fn calls(batch: &Batch) -> Vec<Call> {
             name: name.get(i).unwrap_or(0),
         });
     });
-    calls.sort_by_key(Call::order);
+    calls.sort();
     calls
 }
 

@@ -21,9 +21,9 @@ pub struct Remembered {
     thread: u32,
 }
 
-/// Calls that are found by their correlation id, of the newer generation; the older one has as many. A program has at most a
-/// few thousand launches that did not run yet, since the driver makes it wait then.
-const GENERATION: usize = 1 << 17;
+/// Calls that are found by their correlation id: the latest so many. A program has at most a few thousand launches that did not
+/// run yet, since the driver makes it wait then.
+const BY_ID: usize = 1 << 17;
 
 /// Calls of a thread that are remembered. What a thread did before them is not known any more.
 const CALLS_OF_THREAD: usize = 1 << 13;
@@ -52,11 +52,70 @@ struct Lane {
     forgotten_until_ns: Option<i64>,
 }
 
+/// A call that is found by its correlation id.
+struct Identified {
+    key: (u32, u64),
+    call: Remembered,
+    /// The number of the call that had the same slot before.
+    before: u64,
+}
+
+/// The latest [`BY_ID`] calls by process and correlation id. They lie one behind the other in a ring, and those that share a slot
+/// form a chain, so that nothing has to be removed: a chain ends where the ring has been overwritten. Ids of a process are handed
+/// out in sequence, so calls that follow each other have slots that do.
+#[derive(Default)]
+struct ById {
+    /// Call number `n` lies at `n % BY_ID`. Numbers begin with 1.
+    ring: Vec<Identified>,
+    /// The number of the latest call of each slot; 0: none.
+    slots: Vec<u64>,
+    /// The number of the latest call.
+    latest: u64,
+}
+
+impl ById {
+    fn slot((process, correlation): (u32, u64)) -> usize {
+        // What tells ids of other tools apart may lie in their upper half.
+        let above = (correlation / BY_ID as u64).wrapping_add(u64::from(process) << 32);
+        correlation.wrapping_add(above.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % BY_ID
+    }
+
+    /// Remembers a call, unless one with its key is remembered: of several calls with one id the first is the one that the
+    /// program made; the others were made by it.
+    fn add(&mut self, key: (u32, u64), call: Remembered) {
+        if self.get(key).is_some() {
+            return;
+        }
+        if self.slots.is_empty() {
+            self.slots.resize(BY_ID, 0);
+        }
+        self.latest += 1;
+        let before = std::mem::replace(&mut self.slots[ById::slot(key)], self.latest);
+        let identified = Identified { key, call, before };
+        let at = (self.latest - 1) as usize % BY_ID;
+        match self.ring.get_mut(at) {
+            Some(overwritten) => *overwritten = identified,
+            None => self.ring.push(identified),
+        }
+    }
+
+    fn get(&self, key: (u32, u64)) -> Option<&Remembered> {
+        let mut number = *self.slots.get(ById::slot(key))?;
+        while number > 0 && self.latest - number < BY_ID as u64 {
+            let found = &self.ring[(number - 1) as usize % BY_ID];
+            if found.key == key {
+                return Some(&found.call);
+            }
+            number = found.before;
+        }
+        None
+    }
+}
+
 /// Remembers calls in order of their start.
 #[derive(Default)]
 pub struct RecentCalls {
-    newer: HashMap<(u32, u64), Remembered>,
-    older: HashMap<(u32, u64), Remembered>,
+    by_id: ById,
     threads: HashMap<(u32, u32), u32>,
     lanes: Vec<Lane>,
     last_thread: Option<((u32, u32), u32)>,
@@ -70,13 +129,7 @@ impl RecentCalls {
             Remembered { start_ns: call.start_ns, end_ns: call.end_ns, class, name: call.name, thread };
         let launches = !matches!(class, CallClass::Synchronization | CallClass::Allocation | CallClass::Module);
         if call.correlation != 0 && launches {
-            if self.newer.len() >= GENERATION {
-                // The room of the older ones is used again.
-                std::mem::swap(&mut self.newer, &mut self.older);
-                self.newer.clear();
-            }
-            // Of several calls with one id the first is the one the program made; the others were made by it.
-            self.newer.entry((call.process, call.correlation)).or_insert(remembered);
+            self.by_id.add((call.process, call.correlation), remembered);
         }
         let lane = &mut self.lanes[thread as usize];
         // A call inside another one is a part of it.
@@ -110,8 +163,7 @@ impl RecentCalls {
         if work.correlation == 0 {
             return None;
         }
-        let key = (work.process, work.correlation);
-        self.newer.get(&key).or_else(|| self.older.get(&key)).copied()
+        self.by_id.get((work.process, work.correlation)).copied()
     }
 
     /// What the thread of `call` did from one moment to another; `None`: its calls of that time are forgotten.
@@ -169,15 +221,47 @@ mod tests {
     #[test]
     fn what_is_forgotten_is_not_made_up() {
         let mut recent = RecentCalls::default();
-        for i in 0..(2 * GENERATION + 1) as i64 {
+        for i in 0..(BY_ID + 1) as i64 {
             recent.add(&call(i * 10, i * 10 + 5, i as u64 + 1), CallClass::Launch);
         }
         assert!(recent.launch_of(&work(1)).is_none());
-        let last = recent.launch_of(&work(2 * GENERATION as u64 + 1)).expect("the call");
-        assert!(recent.launch_of(&work(GENERATION as u64 + 1)).is_some());
-        let now_ns = 2 * GENERATION as i64 * 10;
+        assert!(recent.launch_of(&work(2)).is_some());
+        let last = recent.launch_of(&work(BY_ID as u64 + 1)).expect("the call");
+        let now_ns = BY_ID as i64 * 10;
         assert_eq!(recent.spent(&last, 0, now_ns), None);
         let spent = recent.spent(&last, now_ns - 100, now_ns).expect("known");
         assert_eq!((spent.of(CallClass::Launch), spent.outside_ns), (50, 50));
+    }
+
+    #[test]
+    fn calls_are_found_as_in_a_list_of_the_latest() {
+        let mut state = 5_u64;
+        let mut below = |n: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % n
+        };
+        let mut by_id = ById::default();
+        let mut list: Vec<((u32, u64), i64)> = Vec::new();
+        for i in 0..3 * BY_ID as i64 {
+            // Ids that meet in one slot, ids that come again and again, and two processes.
+            let id = [below(50) * BY_ID as u64 + 7, below(1000) + 1, i as u64 * 12, below(u64::MAX >> 33)];
+            let which = below(4) as usize;
+            let key = (below(2) as u32, id[which]);
+            let known = by_id.get(key).map(|call| call.start_ns);
+            let class = CallClass::Launch;
+            by_id.add(key, Remembered { start_ns: i, end_ns: i, class, name: 0, thread: 0 });
+            if known.is_none() {
+                list.push((key, i));
+            }
+            if i % 997 == 0 {
+                let latest = &list[list.len().saturating_sub(BY_ID)..];
+                let expected = latest.iter().find(|(of, _)| *of == key).map(|(_, start_ns)| *start_ns);
+                assert_eq!(by_id.get(key).map(|call| call.start_ns), expected);
+                let some = below(list.len() as u64) as usize;
+                let other = list[some].0;
+                let expected = latest.iter().find(|(of, _)| *of == other).map(|(_, start_ns)| *start_ns);
+                assert_eq!(by_id.get(other).map(|call| call.start_ns), expected);
+            }
+        }
     }
 }
