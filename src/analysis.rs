@@ -9,6 +9,7 @@ pub(crate) mod coverage;
 pub(crate) mod cpu_slices;
 pub(crate) mod cpu_stacks;
 pub mod dependency;
+pub mod diff;
 pub mod estimate;
 pub(crate) mod falling;
 pub(crate) mod function_calls;

@@ -1,7 +1,9 @@
 //! The command line: one file per subcommand, holding its arguments and its `run`.
 
+pub(crate) mod baseline;
 pub(crate) mod convert;
 pub(crate) mod ctl;
+pub(crate) mod diff;
 pub(crate) mod doctor;
 mod endings;
 pub(crate) mod export;
@@ -46,6 +48,10 @@ enum Command {
     Record(record::Args),
     /// Summarise traces, or list every activity in them
     Report(report::Args),
+    /// Compare runs: what became faster or slower, and whether that is more than noise
+    Diff(diff::Args),
+    /// Keep runs under a name, for later runs to be compared with
+    Baseline(baseline::Args),
     /// Write traces in another format: CSV, Parquet, SQLite, Chrome JSON and more
     Export(export::Args),
     /// Rewrite traces of any kind as .gpuprof: smaller, cut, or the pieces of one joined
@@ -92,6 +98,8 @@ pub fn run(cli: Cli) -> Result<Ended> {
         // As the program ended, so do we.
         Command::Record(args) => return record::run(&args),
         Command::Nvprof(args) => return nvprof::run(&args),
+        Command::Diff(args) => return diff::run(&args),
+        Command::Baseline(args) => baseline::run(&args),
         Command::Report(args) => report::run(args),
         Command::Export(args) => export::run(&args),
         Command::Convert(args) => convert::run(&args),

@@ -12,6 +12,7 @@ use crate::trace::sink::Need;
 use trace_format::tables::ShapeRow;
 
 pub mod classic;
+pub mod diff;
 pub(crate) mod imported;
 pub(crate) mod insights;
 pub mod nvprof;

@@ -23,7 +23,7 @@ impl<'a> CommunicationKernels<'a> {
 }
 
 /// Whether a kernel of this demangled name is one of NCCL or RCCL.
-fn is_communication(name: &str) -> bool {
+pub(super) fn is_communication(name: &str) -> bool {
     let name = name.strip_prefix("void ").unwrap_or(name);
     (name.starts_with("nccl") && name.contains("Kernel")) || name.starts_with("rccl")
 }

@@ -198,6 +198,11 @@ impl RowArguments {
         Ok(())
     }
 
+    /// Whether all rows take part, and nothing but traces.
+    pub fn is_everything(&self) -> bool {
+        self.filter.is_empty() && !self.has_times() && self.range.is_none() && !self.events.any()
+    }
+
     /// Whether times were given.
     pub fn has_times(&self) -> bool {
         self.from.is_some() || self.to.is_some()

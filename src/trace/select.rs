@@ -6,7 +6,7 @@ mod resolve;
 mod runtime_calls;
 mod selection;
 
-pub use in_range::Spans;
+pub use in_range::{Spans, name_pattern};
 pub use selection::Selection;
 
 use super::frames::Frames;

@@ -6,6 +6,7 @@ mod common;
 
 mod column_names;
 mod completeness;
+mod diff;
 mod errors;
 mod export;
 mod generated;

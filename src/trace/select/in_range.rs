@@ -51,8 +51,8 @@ impl Spans {
     }
 }
 
-/// An expression for a name in which `*` stands for anything.
-fn glob(name: &str) -> Option<Regex> {
+/// An expression for a name in which `*` stands for anything. `None`: it would be too large.
+pub fn name_pattern(name: &str) -> Option<Regex> {
     let parts: Vec<String> = name.split('*').map(regex::escape).collect();
     Regex::new(&format!("(?s)^{}$", parts.join(".*"))).ok()
 }
@@ -68,7 +68,7 @@ pub(super) struct InRange {
 impl InRange {
     /// All ranges called `name` (or `domain:name`), where `*` stands for anything.
     pub(super) fn find(frames: &Frames, name: &str) -> Result<InRange> {
-        let pattern = name.contains('*').then(|| glob(name)).flatten();
+        let pattern = name.contains('*').then(|| name_pattern(name)).flatten();
         let everything = Filter::everything();
         let mut found = frames.fold(
             &tables::RANGE,

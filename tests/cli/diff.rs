@@ -1,0 +1,192 @@
+//! `gpuprof diff` and `gpuprof baseline` through the real program: verdicts, limits, exit statuses and every format.
+
+use crate::common::build::Player;
+use crate::common::{Answer, TempFolder, command, gpuprof, gpuprof_in, refused};
+use serde_json::Value;
+use std::process::Output;
+
+/// A training run of 60 steps in which `gemm` takes so many percent of its time. Durations differ by up to a tenth.
+fn run(seed: u64, percent: i64, kernel: &str) -> Player {
+    let mut player = Player::new(seed);
+    for _ in 0..60 {
+        player.kernel(kernel, 7, 4_000 * percent);
+        player.kernel("softmax", 7, 100_000);
+        player.stay_near(7, 3_000_000);
+    }
+    player
+}
+
+/// The trace of such a run.
+fn trace(folder: &TempFolder, name: &str, seed: u64, percent: i64) -> String {
+    folder.argument(name, &run(seed, percent, "gemm").native())
+}
+
+/// Runs `diff` whatever its exit status, which comes back too.
+fn diff(args: &[&str]) -> (i32, String, String) {
+    let Output { status, stdout, stderr } = command(&[&["diff"], args].concat()).output().expect("gpuprof runs");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    (status.code().expect("an exit status"), text(stdout), text(stderr))
+}
+
+fn json(args: &[&str]) -> Value {
+    let (_, stdout, stderr) = diff(&[args, &["--format", "json"]].concat());
+    serde_json::from_str(&stdout).unwrap_or_else(|e| panic!("{args:?}: {e}: {stdout}{stderr}"))
+}
+
+#[test]
+fn a_slower_kernel_is_named_and_limits_decide_the_exit_status() {
+    let folder = TempFolder::new("cli-diff-slower");
+    let (old, new) = (trace(&folder, "old.gpuprof", 1, 100), trace(&folder, "new.gpuprof", 2, 120));
+    let (status, text, _) = diff(&[&old, &new]);
+    assert_eq!(status, 0, "{text}");
+    assert!(text.starts_with("Slower: GPU work took "), "{text}");
+    assert!(text.contains("With one run on each side noise is unknown"), "{text}");
+    let answer = json(&[&old, &new]);
+    assert_eq!((&answer["schema"], &answer["verdict"]), (&"gpuprof/diff/1".into(), &"slower".into()));
+    let row = &answer["rows"][0];
+    assert_eq!(
+        (&row["Change"], &row["Name"], &row["Count Before"]),
+        (&"slower".into(), &"gemm".into(), &60.into())
+    );
+    // 20 % more of gemm, give or take what 60 durations that differ by a tenth add up to.
+    let percent = row["Difference (%)"].as_f64().expect("a number");
+    assert!((18.0..22.0).contains(&percent), "{row}");
+
+    let (status, text, _) = diff(&[&old, &new, "--fail-if", "total>+10%", "--fail-if", "row>50%"]);
+    assert_eq!(status, 3);
+    assert!(text.contains("Failed: total>+10%: the total changed by +15."), "{text}");
+    assert!(!text.contains("row>50%"), "{text}");
+    assert_eq!(diff(&[&old, &new, "--fail-if", "total>+30%"]).0, 0);
+    // The other way round it is faster, and nothing fails.
+    let (status, text, _) = diff(&[&new, &old, "--fail-if", "total>+3%"]);
+    assert_eq!((status, text.starts_with("Faster: ")), (0, true), "{text}");
+    assert_eq!(json(&[&old, &old])["verdict"], "no difference");
+}
+
+#[test]
+fn several_runs_tell_small_differences_from_noise() {
+    let folder = TempFolder::new("cli-diff-several");
+    let side = |name: &str, seed: u64, percent: i64| -> Vec<String> {
+        (0..5).map(|i| trace(&folder, &format!("{name}-{i}.gpuprof"), seed + i, percent)).collect()
+    };
+    let (old, same, new) = (side("old", 10, 100), side("same", 20, 100), side("new", 30, 104));
+    let verdict = |after: &[String]| {
+        let mut args = vec!["--before"];
+        args.extend(old.iter().map(String::as_str));
+        args.push("--after");
+        args.extend(after.iter().map(String::as_str));
+        json(&args)
+    };
+    assert_eq!(verdict(&same)["verdict"], "no difference");
+    let answer = verdict(&new);
+    assert_eq!(answer["verdict"], "slower", "{answer}");
+    assert!(answer["total"]["within_percent"].as_f64().is_some_and(|within| within < 2.0), "{answer}");
+    assert_eq!(answer["before"].as_array().map(Vec::len), Some(5));
+}
+
+#[test]
+fn a_renamed_kernel_is_the_same_kernel() {
+    let folder = TempFolder::new("cli-diff-renamed");
+    let old = folder.argument("old.gpuprof", &run(1, 100, "void gemm<float, 128>(float*)").native());
+    let new = folder.argument("new.gpuprof", &run(2, 100, "void gemm<__half, 64>(__half*)").native());
+    let answer = json(&[&old, &new]);
+    assert_eq!(answer["verdict"], "no difference");
+    let row = &answer["rows"].as_array().expect("rows").iter().find(|row| row["Name Before"].is_string());
+    assert_eq!(row.expect("a renamed row")["Name Before"], "void gemm<float, 128>(float*)");
+    assert_eq!(json(&[&old, &new, "--by", "base-name"])["rows"][0]["Name Before"], Value::Null);
+}
+
+#[test]
+fn runs_are_compared_by_whatever_makes_a_row() {
+    let folder = TempFolder::new("cli-diff-by");
+    let (old, new) = (trace(&folder, "old.gpuprof", 1, 100), trace(&folder, "new.gpuprof", 2, 130));
+    for (by, name) in [
+        ("kernel", "gemm"),
+        ("base-name", "gemm"),
+        ("class", "kernels"),
+        ("stream", "GPU 0, stream 7"),
+        ("api", "cudaLaunchKernel"),
+    ] {
+        let answer = json(&[&old, &new, "--by", by]);
+        let names: Vec<_> = answer["rows"].as_array().expect("rows").iter().map(|row| &row["Name"]).collect();
+        assert!(names.contains(&&name.into()), "{by}: {answer}");
+    }
+    // There are none in these traces.
+    for by in ["range", "step"] {
+        let (status, text, _) = diff(&[&old, &new, "--by", by]);
+        assert_eq!(status, 4, "{text}");
+        assert!(text.contains("cannot be compared") && text.contains("the trace holds no "), "{text}");
+    }
+}
+
+#[test]
+fn runs_of_different_programs_fail_with_the_reason_in_every_format() {
+    let folder = TempFolder::new("cli-diff-different");
+    let old = trace(&folder, "old.gpuprof", 1, 100);
+    let mut other = run(2, 100, "fft");
+    other.story.devices = vec!["NVIDIA A100".into()];
+    let other = folder.argument("other.gpuprof", &other.native());
+    for format in ["table", "markdown", "json"] {
+        let (status, text, _) = diff(&[&old, &other, "--format", format, "--fail-if", "total>+3%"]);
+        assert_eq!(status, 4, "{format}: {text}");
+        assert!(text.contains("A100") && text.contains("H100"), "{format}: {text}");
+    }
+    let (status, text, _) = diff(&[&old, &other, "--across-gpus"]);
+    assert!(status == 4 && text.contains("different programs"), "{text}");
+}
+
+#[test]
+fn csv_and_markdown_have_the_rows() {
+    let folder = TempFolder::new("cli-diff-formats");
+    let (old, new) = (trace(&folder, "old.gpuprof", 1, 100), trace(&folder, "new.gpuprof", 2, 120));
+    let csv = diff(&[&old, &new, "--format", "csv"]).1;
+    let lines: Vec<&str> = csv.lines().collect();
+    assert!(lines[0].starts_with("Change,Difference (ns),Difference (%),+/- (%),Before (ns)"), "{csv}");
+    assert!(lines[1].starts_with("slower,") && lines[1].contains(",gemm,"), "{csv}");
+    assert_eq!(lines.len(), 3, "{csv}");
+    let markdown = diff(&[&old, &new, "--format", "markdown"]).1;
+    assert!(markdown.starts_with("### Slower: ") && markdown.contains("| gemm"), "{markdown}");
+    assert_eq!(diff(&[&old, &new, "--format", "csv", "--top", "1"]).1.lines().count(), 2);
+}
+
+#[test]
+fn a_baseline_is_as_good_as_its_traces() {
+    let folder = TempFolder::new("cli-diff-baseline");
+    let paths: Vec<String> = (0..4).map(|i| trace(&folder, &format!("old-{i}.gpuprof"), 50 + i, 100)).collect();
+    let new = trace(&folder, "new.gpuprof", 60, 120);
+    let in_folder = |args: &[&str]| -> Answer { gpuprof_in(folder.path(), args) };
+    in_folder(&["baseline", "save", "main", &paths[0], &paths[1]]);
+    in_folder(&["baseline", "save", "main", "--add", &paths[2], &paths[3]]);
+    assert_eq!(in_folder(&["baseline", "list"]).stdout, "main  4 runs\n");
+
+    let store = folder.path().join(".gpuprof-baselines");
+    let store = store.to_str().expect("UTF-8");
+    let mut of_traces = vec!["--before"];
+    of_traces.extend(paths.iter().map(String::as_str));
+    of_traces.extend(["--after", &new]);
+    let expected = json(&of_traces);
+    assert_eq!(json(&["--baseline", "main", "--baselines", store, &new]), expected);
+    assert_eq!(expected["verdict"], "slower");
+
+    // Nothing that is kept is lost by mistake.
+    let taken = ["baseline", "save", "main", "--baselines", store, &paths[0]];
+    refused(&taken, &["already", "--add", "--force"]);
+    gpuprof(&[&taken[..], &["--force"]].concat());
+    assert_eq!(gpuprof(&["baseline", "list", "--baselines", store]).stdout, "main  1 run\n");
+    refused(&["diff", "--baseline", "none", "--baselines", store, &new], &["no baseline \"none\"", "save"]);
+    refused(&["baseline", "save", "../x", "--baselines", store, &new], &["no name for a baseline"]);
+    std::fs::write(folder.path().join(".gpuprof-baselines/main.json"), "{\"schema\": 1").expect("written");
+    refused(&["diff", "--baseline", "main", "--baselines", store, &new], &["is not a baseline", "main.json"]);
+}
+
+#[test]
+fn arguments_that_make_no_sense_are_refused() {
+    let folder = TempFolder::new("cli-diff-arguments");
+    let old = trace(&folder, "old.gpuprof", 1, 100);
+    refused(&["diff"], &["none was named"]);
+    refused(&["diff", &old], &["one was named", "--before"]);
+    let (status, _, stderr) = diff(&[&old, &old, "--fail-if", "speed>3%"]);
+    assert!(status == 2 && stderr.contains("no figure \"speed\""), "{stderr}");
+    refused(&["diff", "--baseline", "x"], &["no run to compare"]);
+    refused(&["diff", "--after", &old], &["nothing to compare with"]);
+}
