@@ -20,12 +20,12 @@ use std::path::{Path, PathBuf};
 /// The library's name in every place where one looks for it.
 pub const FILE_NAME: &str = "libgpuprof.so";
 
-/// The library that `build.rs` had built in.
+/// The library that `build.rs` had built in, as a raw deflate stream.
 #[cfg(gpuprof_embedded_shim)]
-static EMBEDDED: Option<&[u8]> = Some(include_bytes!(env!("GPUPROF_EMBEDDED_SHIM")));
+static EMBEDDED: Option<&[u8]> = Some(shim_packed::packed!("GPUPROF_EMBEDDED_SHIM"));
 #[cfg(not(gpuprof_embedded_shim))]
 static EMBEDDED: Option<&[u8]> = None;
-/// The door that goes with it.
+/// The door that goes with it, as it is: it is small.
 #[cfg(gpuprof_embedded_shim)]
 static EMBEDDED_DOOR: Option<&[u8]> = Some(include_bytes!(env!("GPUPROF_EMBEDDED_DOOR")));
 #[cfg(not(gpuprof_embedded_shim))]
@@ -72,14 +72,23 @@ pub fn locate(places: &Places) -> Result<PathBuf> {
         check_library(&whole).map_err(|why| named_badly(path, &why))?;
         return fit(&whole, places);
     }
-    if let Some(library) = EMBEDDED {
-        return unpack(library, places);
+    if let Some(packed) = EMBEDDED {
+        return unpack(&inflated(packed)?, places);
     }
     match beside(places.program.as_deref()) {
         Some(path) => fit(&path, places),
         None => Err(Error::new(format!("this gpuprof carries no collector, and there is no {FILE_NAME} beside it"))
             .remedy("build one with `cargo build --profile collector -p cupti-shim` and name it with GPUPROF_SHIM=/path/libgpuprof.so")),
     }
+}
+
+/// What was packed into the program. It takes some milliseconds, and needs no time while a trace is read.
+fn inflated(packed: &[u8]) -> Result<Vec<u8>> {
+    let mut library = Vec::new();
+    flate2::read::DeflateDecoder::new(packed)
+        .read_to_end(&mut library)
+        .map_err(|e| Error::new(format!("the collector that this gpuprof carries is damaged: {e}")))?;
+    Ok(library)
 }
 
 /// The absolute path of the library that is to be preloaded: the door in front of the collector, which costs a process
@@ -298,6 +307,17 @@ mod tests {
         assert_eq!(unpack(&library(b"one"), &places(&folder.0)).unwrap(), path);
         assert_eq!(fs::read(&path).unwrap(), library(b"one"));
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing else is left there");
+    }
+
+    #[test]
+    fn what_was_packed_is_whole_or_said_to_be_damaged() {
+        let whole = library(&b"the same again and again ".repeat(1000));
+        let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::best());
+        encoder.write_all(&whole).unwrap();
+        let packed = encoder.finish().unwrap();
+        assert!(packed.len() < whole.len() / 10);
+        assert_eq!(inflated(&packed).unwrap(), whole);
+        assert!(inflated(&packed[..packed.len() / 2]).unwrap_err().to_string().contains("damaged"));
     }
 
     #[test]
