@@ -135,6 +135,63 @@ fn runs_of_different_programs_fail_with_the_reason_in_every_format() {
     assert!(status == 4 && text.contains("different programs"), "{text}");
 }
 
+/// A trace of PyTorch with so many steps, in each of which `gemm` is launched three times.
+fn steps(folder: &TempFolder, name: &str, steps: u64, gemm_us: u64) -> String {
+    let mut events = Vec::new();
+    for step in 0..steps {
+        let start = 1_000_000 + step * 10_000;
+        let annotation = serde_json::json!({
+            "ph": "X", "cat": "user_annotation", "name": format!("ProfilerStep#{}", step + 3), "pid": 1, "tid": 1,
+            "ts": start, "dur": 9_000,
+        });
+        events.push(annotation);
+        for i in 0..3 {
+            let correlation = step * 3 + i + 1;
+            let (launched, ran) = (start + i * 10, start + 100 + i * 2_000);
+            events.push(serde_json::json!({
+                "ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": launched, "dur": 5,
+                "args": { "correlation": correlation, "cbid": 211 },
+            }));
+            events.push(serde_json::json!({
+                "ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": ran, "dur": gemm_us,
+                "args": { "correlation": correlation, "device": 0, "context": 1, "stream": 7 },
+            }));
+        }
+    }
+    let properties = serde_json::json!([{ "id": 0, "name": "NVIDIA H100" }]);
+    let trace = serde_json::json!({ "schemaVersion": 1, "deviceProperties": properties, "traceEvents": events });
+    folder.argument(name, trace.to_string().as_bytes())
+}
+
+#[test]
+fn runs_with_other_numbers_of_steps_are_compared_per_step() {
+    let folder = TempFolder::new("cli-diff-steps");
+    let (old, new) = (steps(&folder, "old.json", 10, 1_000), steps(&folder, "new.json", 15, 1_200));
+    let answer = json(&[&old, &new]);
+    assert_eq!((&answer["unit"], &answer["verdict"]), (&"step".into(), &"slower".into()), "{answer}");
+    // Three milliseconds a step, and 3.6.
+    assert_eq!((&answer["total"]["before_ns"], &answer["total"]["after_ns"]), (&3e6.into(), &3.6e6.into()));
+    let row = &answer["rows"][0];
+    assert_eq!((&row["Count Before"], &row["Count After"]), (&3.into(), &3.into()), "{row}");
+    assert_eq!(answer["after"][0]["steps"], 15);
+    // Steps by another name are not there, and the launches say as much.
+    let answer = json(&[&old, &new, "--steps", "epoch*"]);
+    assert_eq!(
+        (&answer["unit"], &answer["launches_after_by_before"]),
+        (&"scaled run".into(), &1.5.into()),
+        "{answer}"
+    );
+    for (by, name) in [("step", "ProfilerStep#*"), ("range", "ProfilerStep#12")] {
+        let answer = json(&[&old, &new, "--by", by, "--all"]);
+        let rows = answer["rows"].as_array().expect("rows");
+        let row = rows.iter().find(|row| row["Name"] == name).unwrap_or_else(|| panic!("{by}: {answer}"));
+        assert_eq!(row["Med After (ns)"], 9e6, "{row}");
+    }
+    // What lies outside of steps can be left out.
+    let answer = json(&[&old, &new, "--range", "ProfilerStep#*"]);
+    assert_eq!((&answer["unit"], &answer["total"]["after_ns"]), (&"step".into(), &3.6e6.into()), "{answer}");
+}
+
 #[test]
 fn csv_and_markdown_have_the_rows() {
     let folder = TempFolder::new("cli-diff-formats");

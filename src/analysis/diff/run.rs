@@ -122,7 +122,8 @@ impl Run {
     pub fn need() -> Need {
         let mut need = Need::full(&WORK);
         need.add(&Need::full(&[&tables::API, &tables::RANGE, &tables::LOSS]));
-        need
+        // Annotations of PyTorch come with its operators.
+        Need { operators: true, ..need }
     }
 
     /// Reads the selected records. `source` is what the run is called in messages.
