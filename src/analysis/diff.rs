@@ -267,6 +267,19 @@ impl<'a> Side<'a> {
     }
 }
 
+/// A name with `mark` in place of every number in it.
+fn numbers_as(name: &str, mark: char) -> String {
+    let mut out = String::new();
+    for c in name.chars() {
+        match c.is_ascii_digit() {
+            true if out.ends_with(mark) => {}
+            true => out.push(mark),
+            false => out.push(c),
+        }
+    }
+    out
+}
+
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }

@@ -1,6 +1,7 @@
 //! Which name before is which name after. Names change with template arguments, shapes and numbers that a compiler appends, while
 //! the kernel stays what it was.
 
+use super::numbers_as;
 use crate::demangle::base_name;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -116,15 +117,7 @@ fn without_arguments(name: &str) -> String {
 
 /// `ampere_sgemm_128x64_tn` and `ampere_sgemm_64x64_tn` are one, and so are `triton_poi_fused_add_12` and `triton_poi_fused_add_7`.
 fn without_digits(name: &str) -> String {
-    let mut out = String::new();
-    for c in base_name(name).chars() {
-        match c.is_ascii_digit() {
-            true if out.ends_with('#') => {}
-            true => out.push('#'),
-            false => out.push(c),
-        }
-    }
-    out
+    numbers_as(base_name(name), '#')
 }
 
 #[cfg(test)]

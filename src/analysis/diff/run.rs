@@ -1,5 +1,6 @@
 //! What is kept of a trace for comparisons: sums by name, and what tells whether it can be compared at all.
 
+use super::numbers_as;
 use crate::analysis::communication::is_communication;
 use crate::analysis::grouping::{self, ByName, Grouping};
 use crate::analysis::labels::Labels;
@@ -289,15 +290,7 @@ fn is_step(name: &str, wanted: Option<&Regex>) -> bool {
 
 /// `ProfilerStep#12` is `ProfilerStep#*`.
 fn without_numbers(name: &str) -> String {
-    let mut out = String::new();
-    for c in name.chars() {
-        match c.is_ascii_digit() {
-            true if out.ends_with('*') => {}
-            true => out.push('*'),
-            false => out.push(c),
-        }
-    }
-    out
+    numbers_as(name, '*')
 }
 
 /// Why sums of these traces say nothing about another run.
