@@ -119,10 +119,7 @@ pub fn run(args: &Args) -> Result<Ended> {
     let terminal =
         if args.format == Format::Table { TerminalText::of_stdout(args.wide) } else { TerminalText::default() };
     let mut out = terminal.lines(BufWriter::new(io::stdout()));
-    shown
-        .write(&mut out, args.format, terminal.width.is_some())
-        .and_then(|()| out.flush())
-        .map_err(|e| Error::output(&e))?;
+    shown.write(&mut out, args.format).and_then(|()| out.flush()).map_err(|e| Error::output(&e))?;
     Ok(Ended::Exited(match diff.obstacle {
         Some(_) => NOT_COMPARABLE,
         None if failures.is_empty() => 0,

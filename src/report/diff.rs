@@ -24,11 +24,11 @@ pub struct Shown<'a> {
 }
 
 impl Shown<'_> {
-    /// Writes it. `cut`: names have to fit a terminal.
+    /// Writes it.
     ///
     /// # Errors
     /// Fails if `out` cannot be written to.
-    pub fn write(&self, out: &mut dyn Write, format: Format, cut: bool) -> io::Result<()> {
+    pub fn write(&self, out: &mut dyn Write, format: Format) -> io::Result<()> {
         match format {
             Format::Json => {
                 serde_json::to_writer_pretty(&mut *out, &self.json())?;
@@ -43,7 +43,7 @@ impl Shown<'_> {
                     return Ok(());
                 }
                 writeln!(out)?;
-                if cut { self.table().write_cut(out) } else { self.table().write(out, format) }
+                self.rows().iter().try_for_each(|row| writeln!(out, "{}", row_line(row)))
             }
             Format::Markdown => {
                 let lines = self.lines();
@@ -111,6 +111,38 @@ impl Shown<'_> {
         ));
         lines.extend(self.failures.iter().map(|failure| format!("Failed: {failure}.")));
         lines
+    }
+
+    /// The rows as people read them, under a heading: rounded, with the name behind everything else, so that a terminal cuts
+    /// nothing but names.
+    fn rows(&self) -> Vec<[String; 7]> {
+        let heading = ["change", "before", "after", "difference", "+/-", "count", "name"].map(str::to_owned);
+        let most = self.top.unwrap_or(usize::MAX);
+        let rows = self.diff.rows.iter().take(most).map(|row| {
+            let change = &row.change;
+            let time = |name: Option<&str>, ns: f64| name.map_or(String::new(), |_| short_time(ns.round() as i64));
+            let count = |count: f64| match count.fract() == 0.0 {
+                true => format!("{count}"),
+                false => format!("{count:.2}"),
+            };
+            let counts = match row.counts[0] == row.counts[1] {
+                true => count(row.counts[0]),
+                false => format!("{} to {}", count(row.counts[0]), count(row.counts[1])),
+            };
+            [
+                change.judged.word().to_owned(),
+                time(row.pair.before(), change.before_ns()),
+                time(row.pair.after(), change.after_ns()),
+                change.percent().map_or(String::new(), |percent| format!("{percent:+.1} %")),
+                change.within_percent().map_or(String::new(), |within| format!("{within:.1}")),
+                counts,
+                match &row.pair {
+                    Pair::Renamed { before, after } => format!("{after} (before: {before})"),
+                    other => other.name().to_owned(),
+                },
+            ]
+        });
+        std::iter::once(heading).chain(rows).collect()
     }
 
     fn table(&self) -> Table {
@@ -209,7 +241,12 @@ impl Shown<'_> {
     }
 }
 
-/// `12.3 ms, before 11.9 ms: +3.1 % (+/- 0.4)`.
+/// A line of the rows for people.
+fn row_line([change, before, after, difference, within, count, name]: &[String; 7]) -> String {
+    format!("{change:<13}  {before:>9}  {after:>9}  {difference:>11}  {within:>5}  {count:>12}  {name}")
+}
+
+/// `11.9 ms before and 12.3 ms after: +3.1 % +/- 0.4`.
 fn change_text(change: &Change) -> String {
     let time = |ns: f64| short_time(ns.round() as i64);
     let within = change.within_percent().map_or(String::new(), |within| format!(" +/- {within:.1}"));

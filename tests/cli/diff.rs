@@ -41,6 +41,8 @@ fn a_slower_kernel_is_named_and_limits_decide_the_exit_status() {
     assert_eq!(status, 0, "{text}");
     assert!(text.starts_with("Slower: GPU work took "), "{text}");
     assert!(text.contains("With one run on each side noise is unknown"), "{text}");
+    let line = text.lines().find(|line| line.ends_with("  gemm")).expect("the line of gemm");
+    assert!(line.starts_with("slower  ") && line.contains(" ms ") && line.contains(" %  "), "{line}");
     let answer = json(&[&old, &new]);
     assert_eq!((&answer["schema"], &answer["verdict"]), (&"gpuprof/diff/1".into(), &"slower".into()));
     let row = &answer["rows"][0];
