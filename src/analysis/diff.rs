@@ -13,6 +13,7 @@ pub use align::Pair;
 pub use gate::Gate;
 pub use run::{By, Run, RunOptions, Sum};
 
+use crate::numbers::items;
 use align::pairs;
 use significance::{Comparison, Doubt};
 use std::collections::BTreeMap;
@@ -164,7 +165,7 @@ impl Diff {
         let names = [names(before, by), names(after, by)];
         let pairs = pairs(&names[0], &names[1]);
         let unit = unit(before, after, by, &pairs);
-        let sides = [Side::new(before, by, unit, 0), Side::new(after, by, unit, 1)];
+        let sides = [Side::new(before, by, unit, false), Side::new(after, by, unit, true)];
         let [before_side, after_side] = &sides;
         let total = Change::of(&before_side.totals(), &after_side.totals()).judged(Doubt::total());
         let span = Change::of(&before_side.spans(), &after_side.spans()).judged(Doubt::total());
@@ -179,7 +180,7 @@ impl Diff {
             let share = |ns: f64, of: f64| ns > 0.0 && ns * 100.0 >= LEAST_SHARE_PERCENT * of;
             share(change.before_ns(), total.before_ns()) || share(change.after_ns(), total.after_ns())
         };
-        // The more rows are judged, the surer each has to be, so that all together are wrong no more often than one.
+        // The more rows are judged, the surer each has to be, so that together they are wrong half as often as the total.
         let large = rows.iter().filter(|row| is_large(&row.change)).count();
         for row in &mut rows {
             row.change = match &row.pair {
@@ -217,17 +218,11 @@ struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    fn new(runs: &'a [Run], by: By, unit: Unit, side: usize) -> Side<'a> {
+    fn new(runs: &'a [Run], by: By, unit: Unit, is_after: bool) -> Side<'a> {
         let of_run = |run: &Run| match unit {
-            Unit::Run => 1.0,
             Unit::Step => run.steps.max(1) as f64,
-            Unit::ScaledRun(factor) => {
-                if side == 0 {
-                    1.0
-                } else {
-                    factor
-                }
-            }
+            Unit::ScaledRun(factor) if is_after => factor,
+            Unit::Run | Unit::ScaledRun(_) => 1.0,
         };
         let sums = |run: &'a Run| run.sums_by(by).iter().map(|sum| (sum.name.as_str(), sum)).collect();
         Side { runs, by, units: runs.iter().map(of_run).collect(), sums: runs.iter().map(sums).collect() }
@@ -303,7 +298,7 @@ fn unit(before: &[Run], after: &[Run], by: By, pairs: &[Pair]) -> Unit {
     if all().all(|run| run.steps > 0) {
         return if all().all(|run| run.steps == first) { Unit::Run } else { Unit::Step };
     }
-    let sides = [Side::new(before, by, Unit::Run, 0), Side::new(after, by, Unit::Run, 1)];
+    let sides = [Side::new(before, by, Unit::Run, false), Side::new(after, by, Unit::Run, true)];
     let mut ratios: Vec<(f64, f64)> = Vec::new();
     for pair in pairs {
         let (Some(a), Some(b)) = (pair.before(), pair.after()) else { continue };
@@ -337,9 +332,8 @@ fn obstacle(before: &[Run], after: &[Run], options: &Options, rows: &[Row], tota
             return Some(format!("{}: the trace holds no {what}", run.source));
         }
     }
-    let (first, rest) =
-        before.iter().chain(after).next().map(|first| (first, before.iter().chain(after).skip(1)))?;
-    for run in rest {
+    let first = before.first()?;
+    for run in before.iter().chain(after) {
         if !options.across_gpus && !first.gpus.is_empty() && !run.gpus.is_empty() && first.gpus != run.gpus {
             return Some(format!(
                 "{} ran on {} and {} on {}; --across-gpus compares them all the same",
@@ -353,9 +347,9 @@ fn obstacle(before: &[Run], after: &[Run], options: &Options, rows: &[Row], tota
             return Some(format!(
                 "{} has GPU work of {} and {} of {}",
                 first.source,
-                crate::numbers::items(first.processes.into(), "process", "processes"),
+                items(first.processes.into(), "process", "processes"),
                 run.source,
-                crate::numbers::items(run.processes.into(), "process", "processes")
+                items(run.processes.into(), "process", "processes")
             ));
         }
     }

@@ -111,11 +111,11 @@ pub fn missing(frames: &Frames) -> Result<Vec<Note>> {
     Ok(notes)
 }
 
-/// Recorded losses, one note per process and cause.
+/// How many rows each process is recorded to have lost, and why: process, cause and rows, in order. Causes as in table `loss`.
 ///
 /// # Errors
 /// A part of a file that cannot be read.
-fn losses(frames: &Frames) -> Result<Vec<Note>> {
+pub(super) fn lost_rows(frames: &Frames) -> Result<Vec<(u32, u32, i64)>> {
     let mut lost: Vec<(u32, u32, i64)> = frames.fold(
         &tables::LOSS,
         &[loss::ROWS, loss::CAUSE],
@@ -128,6 +128,15 @@ fn losses(frames: &Frames) -> Result<Vec<Note>> {
         |a, mut b| a.append(&mut b),
     )?;
     lost.sort_unstable();
+    Ok(lost)
+}
+
+/// Recorded losses, one note per process and cause.
+///
+/// # Errors
+/// A part of a file that cannot be read.
+fn losses(frames: &Frames) -> Result<Vec<Note>> {
+    let lost = lost_rows(frames)?;
     let by_cause = lost.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1));
     Ok(by_cause
         .map(|group| {

@@ -4,6 +4,7 @@ use super::numbers_as;
 use crate::analysis::communication::is_communication;
 use crate::analysis::grouping::{self, ByName, Grouping};
 use crate::analysis::labels::Labels;
+use crate::analysis::partial;
 use crate::analysis::ranges;
 use crate::analysis::stats::{Stats, Wanted};
 use crate::analysis::summary::Summary;
@@ -18,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use trace_format::schema::TableSpec;
 use trace_format::tables;
-use trace_format::tables::column::{any, loss};
+use trace_format::tables::column::any;
 use trace_format::vocabulary::{loss_cause, range_style};
 
 /// What makes a row.
@@ -298,20 +299,9 @@ fn obstacle(frames: &Frames) -> Result<Option<String>> {
     if frames.processes.iter().any(|process| process.info.is_sample()) {
         return Ok(Some("only some of its time was recorded (some steps, or what a budget allowed)".into()));
     }
-    let lost: i128 = frames.fold(
-        &tables::LOSS,
-        &[loss::ROWS, loss::CAUSE],
-        &Filter::everything(),
-        || 0,
-        |lost: &mut i128, batch| {
-            let (rows, cause) = (batch.get(loss::ROWS), batch.get(loss::CAUSE));
-            batch.for_each_row(|i| {
-                let is_row = cause.get(i) != Some(loss_cause::NAMES_FULL);
-                *lost += i128::from(rows.get(i).filter(|_| is_row).unwrap_or(0));
-            });
-        },
-        |a, b| *a += b,
-    )?;
+    // Names that are missing are no records that are missing.
+    let lost = partial::lost_rows(frames)?.into_iter().filter(|(_, cause, _)| *cause != loss_cause::NAMES_FULL);
+    let lost: i128 = lost.map(|(_, _, rows)| i128::from(rows)).sum();
     let recorded: u64 = WORK.iter().chain([&&tables::API]).map(|table| frames.rows(table)).sum();
     let is_too_much = lost * 100 > MOST_LOST_PERCENT * (lost + i128::from(recorded));
     Ok(is_too_much.then(|| format!("{lost} of {} records were lost", lost + i128::from(recorded))))

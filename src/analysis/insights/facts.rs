@@ -7,14 +7,13 @@ use crate::analysis::coverage::Coverage;
 use crate::analysis::gap_causes::{Cause, Gap, GapFinder, as_option};
 use crate::analysis::in_time::{self, Call, InTime, Work, WorkKind};
 use crate::analysis::labels::Labels;
+use crate::analysis::partial;
 use crate::error::Result;
 use crate::numbers::{BINARY, counted, grouped, items, short_time, size};
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use trace_format::tables;
-use trace_format::tables::column::loss;
 use trace_format::vocabulary::{loss_cause, memcpy_kind, memory_kind};
 
 /// Kernels but those of communication, and graphs traced whole.
@@ -429,17 +428,7 @@ impl Pass<'_> {
 
 /// Whether records are known to be missing. Names that are missing are no such loss.
 fn lost_records(frames: &Frames) -> Result<bool> {
-    frames.fold(
-        &tables::LOSS,
-        &[loss::CAUSE],
-        &Filter::everything(),
-        || false,
-        |any: &mut bool, batch| {
-            let cause = batch.get(loss::CAUSE);
-            batch.for_each_row(|i| *any |= cause.get(i) != Some(loss_cause::NAMES_FULL));
-        },
-        |a, b| *a |= b,
-    )
+    Ok(partial::lost_rows(frames)?.iter().any(|(_, cause, _)| *cause != loss_cause::NAMES_FULL))
 }
 
 /// Whether only some of the programs' steps, or only what a budget allowed, was recorded.
