@@ -36,6 +36,11 @@ impl TempFile {
         file
     }
 
+    /// Shortens it.
+    pub(super) fn cut(&self, bytes: u64) {
+        std::fs::OpenOptions::new().write(true).open(&self.path).unwrap().set_len(bytes).unwrap();
+    }
+
     /// Its bytes.
     pub(super) fn bytes(&self) -> Vec<u8> {
         std::fs::read(&self.path).unwrap()
