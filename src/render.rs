@@ -3,6 +3,7 @@
 pub(crate) mod digits;
 pub mod document;
 pub(crate) mod many_lines;
+pub mod schemas;
 pub mod table;
 pub(crate) mod terminal;
 pub mod terminal_text;

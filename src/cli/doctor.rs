@@ -4,6 +4,8 @@ use crate::doctor::probe::{self, Line};
 use crate::doctor::{Request, World, examine};
 use crate::error::{Error, Result};
 use crate::launch::shim::{Places, locate};
+use crate::render::schemas;
+use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -69,7 +71,12 @@ pub fn run(args: Args) -> Result<()> {
         match args.format {
             Format::Text => report.write(out)?,
             Format::Json => {
-                serde_json::to_writer_pretty(&mut *out, &report)?;
+                let mut json = json!({ "schema": schemas::DOCTOR });
+                if let (Some(json), Value::Object(report)) = (json.as_object_mut(), serde_json::to_value(&report)?)
+                {
+                    json.extend(report);
+                }
+                serde_json::to_writer_pretty(&mut *out, &json)?;
                 writeln!(out)?;
             }
         }

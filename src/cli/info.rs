@@ -9,6 +9,7 @@ use crate::analysis::partial;
 use crate::error::{Error, Result};
 use crate::import;
 use crate::render::document::Document;
+use crate::render::schemas;
 use crate::render::table::{Cell, Format, Heading, Table};
 use crate::render::terminal_text::TerminalText;
 use crate::trace::frames::{Frames, OpenedFile};
@@ -201,5 +202,5 @@ fn describe(frames: &Frames) -> Result<Document> {
     notes.extend(missing);
     let mut tables = vec![files, processes, devices, rows];
     tables.extend((!summaries.rows.is_empty()).then_some(summaries));
-    Ok(Document { notes, tables, cut: false })
+    Ok(Document { notes, tables, ..Document::new(schemas::INFO) })
 }

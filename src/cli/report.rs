@@ -1,7 +1,9 @@
 //! `gpuprof report`: nvprof's tables, nsys's views, over any trace.
 
+mod absent;
 mod checks;
 
+use self::absent::absent;
 use self::checks::view_instead_of_path;
 use super::newest;
 use super::progress::Progress;
@@ -17,6 +19,7 @@ use crate::numbers::counted;
 use crate::open::inputs;
 use crate::os::identity;
 use crate::render::document::Document;
+use crate::render::schemas;
 use crate::render::table::Format;
 use crate::render::terminal_text::{self, TerminalText};
 use crate::report::classic::{self, ReportKind, Request};
@@ -383,7 +386,11 @@ impl Plan<'_> {
                 return Ok(true);
             }
         }
-        let mut document = Document { cut: self.terminal().width.is_some(), ..Document::default() };
+        let schema = match &self.views[..] {
+            [(view, _)] if view.name() == insights::NAME => schemas::INSIGHTS,
+            _ => schemas::REPORT,
+        };
+        let mut document = Document { cut: self.terminal().width.is_some(), ..Document::new(schema) };
         for (view, arguments) in &self.views {
             let context = Context { frames, labels, filter, arguments: arguments.clone() };
             let mut table = view.table(&context)?;
@@ -393,6 +400,7 @@ impl Plan<'_> {
         if self.views.is_empty() {
             document.tables = summary_tables::tables(labels, filter, &self.request(), self.args.rows.percentiles)?;
         }
+        document.absent = Some(absent(&self.views, frames, &document.tables));
         document.notes = self.notes(frames, filter)?;
         progress.finish();
         say(&document.notes);

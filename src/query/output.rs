@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::export::parquet;
+use crate::render::schemas;
 use crate::render::table::{Cell, cut, flatten_tsv, quote_csv};
 use crate::trace::sink::Note;
 use polars::prelude::*;
@@ -59,7 +60,7 @@ pub fn write(
 fn text(out: &mut dyn Write, answers: &[DataFrame], format: Format, notes: &[Note], cut: bool) -> io::Result<()> {
     if format == Format::Json {
         let notes: Vec<_> = notes.iter().map(|n| json!({ "code": n.code, "text": n.text })).collect();
-        write!(out, "{{\"notes\":{},\"tables\":[", Value::Array(notes))?;
+        write!(out, "{{\"schema\":\"{}\",\"notes\":{},\"tables\":[", schemas::QUERY, Value::Array(notes))?;
     }
     for (i, answer) in answers.iter().enumerate() {
         if i > 0 {

@@ -5,9 +5,20 @@ use crate::note::Note;
 use serde_json::json;
 use std::io::{self, Write};
 
+/// What views read and the trace does not have: their answers are about the rest.
+pub struct Absent {
+    /// A table without rows, by the name that SQL has for it.
+    pub table: &'static str,
+    /// The views of this answer that read it.
+    pub views: Vec<&'static str>,
+}
+
 /// Tables and notes.
-#[derive(Default)]
 pub struct Document {
+    /// The form of the answer in JSON, one of [`super::schemas::SCHEMAS`].
+    pub schema: &'static str,
+    /// What is missing of what the answer needs; `None` for answers that need nothing in particular.
+    pub absent: Option<Vec<Absent>>,
     /// What is partial. Text formats leave it to stderr; JSON carries it in `notes`.
     pub notes: Vec<Note>,
     /// The tables.
@@ -17,8 +28,13 @@ pub struct Document {
 }
 
 impl Document {
-    /// Writes all tables in `format`. JSON is one object: `notes` (`code`, `text`) and `tables` (`name`, `title`,
-    /// `rows`: objects by column name).
+    /// Nothing yet, in a form of [`super::schemas`].
+    pub fn new(schema: &'static str) -> Document {
+        Document { schema, absent: None, notes: Vec::new(), tables: Vec::new(), cut: false }
+    }
+
+    /// Writes all tables in `format`. JSON is one object: `schema`, `notes` (`code`, `text`), `absent` where it is
+    /// known (`table`, `views`) and `tables` (`name`, `title`, `rows`: objects by column name).
     ///
     /// # Errors
     /// Fails if `out` cannot be written to.
@@ -27,7 +43,12 @@ impl Document {
             let notes: Vec<_> = self.notes.iter().map(|n| json!({ "code": n.code, "text": n.text })).collect();
             let tables: Vec<_> =
                 self.tables.iter().map(|t| json!({ "name": t.name, "title": t.title, "rows": t.json() })).collect();
-            let document = json!({ "notes": notes, "tables": tables });
+            let mut document = json!({ "schema": self.schema, "notes": notes });
+            if let Some(absent) = &self.absent {
+                let absent = absent.iter().map(|a| json!({ "table": a.table, "views": a.views }));
+                document["absent"] = absent.collect();
+            }
+            document["tables"] = tables.into();
             serde_json::to_writer_pretty(&mut *out, &document)?;
             return writeln!(out);
         }

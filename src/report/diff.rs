@@ -2,12 +2,10 @@
 
 use crate::analysis::diff::{Change, Diff, Judged, LEAST_SHARE_PERCENT, Pair, Run, Unit};
 use crate::numbers::{items, short_time};
+use crate::render::schemas;
 use crate::render::table::{Cell, Format, Heading, Table};
 use serde_json::{Value, json};
 use std::io::{self, Write};
-
-/// What the JSON of this version is called. Fields may be added; none changes its meaning under this name.
-pub const SCHEMA: &str = "gpuprof/diff/1";
 
 /// A comparison and what it is of.
 pub struct Shown<'a> {
@@ -224,7 +222,7 @@ impl Shown<'_> {
             Unit::ScaledRun(factor) => ("scaled run", Some(factor)),
         };
         json!({
-            "schema": SCHEMA,
+            "schema": schemas::DIFF,
             "verdict": diff.verdict(),
             "reason": diff.obstacle,
             "failed": self.failures,

@@ -9,6 +9,8 @@ use crate::analysis::summary::Summary;
 use crate::error::Result;
 use crate::render::table::{Cell, Heading, Table};
 use crate::trace::select::Filter;
+use trace_format::schema::TableSpec;
+use trace_format::tables;
 
 /// Percentiles shown, nearest rank.
 const PERCENTILES: [(&str, u32); 3] = [("P50 (ns)", 50), ("P95 (ns)", 95), ("P99 (ns)", 99)];
@@ -26,6 +28,12 @@ pub(super) fn within(estimate: Option<&Estimate>) -> [Cell; 2] {
         Cell::opt(estimate.and_then(|estimate| estimate.count_within)),
     ]
 }
+
+/// The records that these tables are made of, by the name of the table.
+pub const READ: [(&str, &[&TableSpec]); 2] = [
+    ("gpu_summary", &[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH]),
+    ("api_summary", &[&tables::API]),
+];
 
 /// One table for GPU activities and one for API calls, as far as `request` asks for them, and then what is no record
 /// ([`super::imported`]) in tables of its own. Times in ns; `Time (%)` is

@@ -1,17 +1,15 @@
 //! The numbers for scripts: JSON with every figure, CSV with a figure a line. Base units, said in the names.
 
 use super::view::Process;
+use crate::render::schemas;
 use crate::render::table::quote_csv;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// Changes when a key changes its meaning or goes.
-const VERSION: u32 = 1;
-
 /// One measurement as one JSON object.
 pub fn json(processes: &[Process], window_ns: i64, time_unix_ns: i64) -> Value {
     json!({
-        "version": VERSION,
+        "schema": schemas::TOP,
         "time_unix_ns": time_unix_ns,
         "window_ns": window_ns,
         "processes": processes,

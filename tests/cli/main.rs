@@ -11,6 +11,7 @@ mod errors;
 mod export;
 mod generated;
 mod info;
+mod json;
 mod layers;
 mod outputs;
 mod query;

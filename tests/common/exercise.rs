@@ -137,7 +137,7 @@ fn ask_everything(frames: &Frames, labels: &Labels) {
             }
         }
         let context = |arguments: Vec<String>| Context { frames, labels, filter: &filter, arguments };
-        let mut document = Document::default();
+        let mut document = Document::new(gpuprof::render::schemas::REPORT);
         for view in VIEWS {
             document.tables.extend(view.table(&context(Vec::new())));
             let arguments = view.arguments().iter().map(|argument| (*argument).to_owned()).collect();

@@ -4,6 +4,7 @@ use super::choice::{PlaceArg, Targets};
 use crate::control::{self, Process, ProcessSearch, without_socket};
 use crate::error::{Error, Result};
 use crate::render::document::Document;
+use crate::render::schemas;
 use crate::render::table::{self, Cell, Heading, Table};
 use crate::render::terminal_text::TerminalText;
 use crate::trace::sink::Note;
@@ -56,7 +57,7 @@ pub fn run(args: &Args) -> Result<()> {
     let document = Document {
         notes: found.refused.iter().map(note).collect(),
         tables: vec![processes(&found.processes), uncontrollable(&others)],
-        cut: false,
+        ..Document::new(schemas::CTL)
     };
     let write = |out: &mut dyn Write| {
         match args.format {

@@ -5,6 +5,7 @@ use crate::analysis::partial;
 use crate::demangle::Demangling;
 use crate::error::{Error, Result};
 use crate::render::document::Document;
+use crate::render::schemas;
 use crate::render::table::Format;
 use crate::report::{self, Context};
 use crate::trace::frames::Frames;
@@ -53,7 +54,7 @@ fn tables(traces: &[PathBuf], say: &dyn Fn(&str)) -> Result<()> {
             writeln!(out, "SKIPPED: {}: the traces hold no such records\n", view.name()).map_err(failed)?;
             continue;
         }
-        let document = Document { tables: vec![table], ..Document::default() };
+        let document = Document { tables: vec![table], ..Document::new(schemas::REPORT) };
         document.write(&mut out, Format::Table).map_err(failed)?;
     }
     let mut notes = frames.all_notes();
