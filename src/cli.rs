@@ -8,6 +8,7 @@ pub(crate) mod doctor;
 mod endings;
 pub(crate) mod export;
 pub(crate) mod info;
+pub(crate) mod mcp;
 mod newest;
 pub mod nvprof;
 pub(crate) mod preload_path;
@@ -60,6 +61,8 @@ enum Command {
     Timeline(timeline::Args),
     /// Ask traces in SQL
     Query(query::Args),
+    /// Answer programs that ask about traces, over the Model Context Protocol
+    Mcp(mcp::Args),
     /// Show what programs do on the GPU right now, by the traces they write
     Top(top::Args),
     /// Say what a file is, who wrote it, and what is in it
@@ -105,6 +108,7 @@ pub fn run(cli: Cli) -> Result<Ended> {
         Command::Convert(args) => convert::run(&args),
         Command::Timeline(args) => timeline::run(&args),
         Command::Query(args) => query::run(args),
+        Command::Mcp(args) => mcp::run(&args),
         Command::Top(args) => top::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Ctl(args) => ctl::run(&args),

@@ -20,7 +20,8 @@
 //!    ([`trace::ordered`]); [`timeline`] draws them as a page, from a server or as a picture; [`query`] answers SQL.
 //! 5. **Watching.** [`live`] follows traces that are still written, [`top`] shows their last seconds; [`control`] finds
 //!    processes that record and tells them what to do.
-//! 6. **Asking.** [`cli`] has one file per subcommand; only `main` exits.
+//! 6. **Asking.** [`cli`] has one file per subcommand; only `main` exits. [`mcp`] answers other programs: each of their
+//!    questions is a subcommand in a process of its own.
 //!
 //! All of them stand on common ground, which is neither about traces nor about files: [`os`], [`error`], [`note`],
 //! [`numbers`] in sentences, commands for a [`shell`], [`metrics`] of samples, names that [`cupti`] gives and [`demangle`] makes readable, and
@@ -59,6 +60,7 @@ pub mod import;
 pub mod launch;
 pub mod lines;
 pub(crate) mod live;
+pub(crate) mod mcp;
 pub mod metrics;
 pub(crate) mod note;
 pub mod numbers;

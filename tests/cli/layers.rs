@@ -40,11 +40,12 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("top", &["cupti", "demangle", "error", "live", "render", "trace"]),
     ("control", &["error", "os"]),
     // Asking.
+    ("mcp", &["error", "render", "report"]),
     (
         "cli",
         &[
-            "analysis", "control", "demangle", "doctor", "error", "export", "import", "launch", "live", "numbers",
-            "open", "os", "query", "render", "report", "shell", "timeline", "top", "trace",
+            "analysis", "control", "demangle", "doctor", "error", "export", "import", "launch", "live", "mcp",
+            "numbers", "open", "os", "query", "render", "report", "shell", "timeline", "top", "trace",
         ],
     ),
 ];

@@ -13,6 +13,7 @@ mod generated;
 mod info;
 mod json;
 mod layers;
+mod mcp;
 mod outputs;
 mod query;
 mod readme;

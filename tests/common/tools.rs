@@ -75,3 +75,25 @@ pub fn with_nvidia(tools: &Path, command: &str, arguments: &[&str]) -> String {
     let output = Command::new("bash").args(["-c", &script, "bash"]).args(arguments).stdin(Stdio::null()).output();
     String::from_utf8_lossy(&output.expect("bash").stdout).into_owned()
 }
+
+/// The program that a package of npm brings, fetched when it is first asked for: what its `bin` names first.
+pub fn node_package(test: &str, name: &str, version: &str) -> Option<PathBuf> {
+    let _one = FETCHING.lock().unwrap_or_else(|e| e.into_inner());
+    let folder = cache().join(format!("npm-{}-{version}", name.replace(['@', '/'], "-")));
+    let package = folder.join("node_modules").join(name);
+    if !folder.join("complete").is_file() {
+        let npm = ["install", "--silent", "--no-audit", "--no-fund", "--fetch-retries=1", "--prefix"];
+        let made = std::fs::create_dir_all(&folder)
+            .map_err(|e| e.to_string())
+            .and_then(|()| succeeds(Command::new("npm").args(npm).arg(&folder).arg(format!("{name}@{version}"))));
+        if let Err(why) = made.and_then(|()| std::fs::write(folder.join("complete"), "").map_err(|e| e.to_string()))
+        {
+            skip(test, &format!("{name} of npm cannot be had: {why}"));
+            return None;
+        }
+    }
+    let about = std::fs::read(package.join("package.json")).expect("a package");
+    let about: serde_json::Value = serde_json::from_slice(&about).expect("JSON");
+    let programs = about["bin"].as_object().expect("a program");
+    Some(package.join(programs.values().next().and_then(serde_json::Value::as_str).expect("a path")))
+}

@@ -6,5 +6,6 @@ mod common;
 
 mod chrome;
 mod columnar;
+mod mcp;
 mod perfetto_sql;
 mod sqlite;
