@@ -7,6 +7,7 @@ mod common;
 mod column_names;
 mod completeness;
 mod diff;
+mod diff_action;
 mod errors;
 mod export;
 mod generated;
