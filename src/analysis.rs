@@ -18,6 +18,7 @@ pub mod grouping;
 pub(crate) mod in_time;
 pub mod insights;
 pub mod labels;
+pub(crate) mod launch_stats;
 pub(crate) mod launches;
 pub(crate) mod listing;
 pub(crate) mod low_use;

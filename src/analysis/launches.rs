@@ -41,6 +41,42 @@ impl Launches {
     }
 }
 
+/// How long the phases of a launch took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaunchTimes {
+    /// The work's duration.
+    pub work_ns: i64,
+    /// The call's duration.
+    pub call_ns: i64,
+    /// From the end of the call to the start of the work; negative where the work began before the call returned.
+    pub delay_ns: i64,
+    /// From the start of the call to the start of the work; negative only where the clocks of host and device disagree.
+    pub latency_ns: i64,
+    /// From the start of the call to the end of the later of the two: phases overlap, so this is no sum of them.
+    pub total_ns: i64,
+}
+
+impl LaunchTimes {
+    /// Of `work` that `call` launched; `None` if one of them has no valid times.
+    pub fn of(call: &ApiCall, work: &GpuActivity) -> Option<LaunchTimes> {
+        let (work_ns, call_ns) = (work.duration_ns?, call.duration_ns?);
+        let call_end = call.start_ns.saturating_add(call_ns);
+        let work_end = work.start_ns.saturating_add(work_ns);
+        Some(LaunchTimes {
+            work_ns,
+            call_ns,
+            delay_ns: work.start_ns.saturating_sub(call_end),
+            latency_ns: work.start_ns.saturating_sub(call.start_ns),
+            total_ns: call_end.max(work_end).saturating_sub(call.start_ns),
+        })
+    }
+
+    /// The delay as nsys has it: `None` where the work did not wait after the call.
+    pub fn queue_ns(&self) -> Option<i64> {
+        (self.delay_ns > 0).then_some(self.delay_ns)
+    }
+}
+
 /// One kernel with its call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KernelLaunch<'a> {
@@ -48,36 +84,18 @@ pub struct KernelLaunch<'a> {
     pub kernel: &'a GpuActivity,
     /// Its launch shape.
     pub shape: u32,
-    /// The kernel's duration.
-    pub kernel_ns: i64,
     /// The call.
     pub call: &'a ApiCall,
-    /// The call's duration.
-    pub call_ns: i64,
-    /// From the end of the call to the start of the kernel; `None` where the kernel did not wait.
-    pub queue_ns: Option<i64>,
-    /// From the start of the call to the end of the later of the two: phases overlap, so this is no sum of them.
-    pub total_ns: i64,
+    /// How long its phases took.
+    pub times: LaunchTimes,
 }
 
 /// Kernels of `work` whose call is known, in the order of `work`.
 pub fn kernel_launches<'a>(launches: &'a Launches, work: &'a [GpuActivity]) -> Vec<KernelLaunch<'a>> {
     let launch = |kernel: &'a GpuActivity| {
         let ActivityKind::Kernel { shape } = kernel.what else { return None };
-        let (kernel_ns, call) = (kernel.duration_ns?, launches.call(kernel)?);
-        let call_ns = call.duration_ns?;
-        let call_end = call.start_ns.saturating_add(call_ns);
-        let kernel_end = kernel.start_ns.saturating_add(kernel_ns);
-        let queue_ns = kernel.start_ns.saturating_sub(call_end);
-        Some(KernelLaunch {
-            kernel,
-            shape,
-            kernel_ns,
-            call,
-            call_ns,
-            queue_ns: (queue_ns > 0).then_some(queue_ns),
-            total_ns: call_end.max(kernel_end).saturating_sub(call.start_ns),
-        })
+        let call = launches.call(kernel)?;
+        Some(KernelLaunch { kernel, shape, call, times: LaunchTimes::of(call, kernel)? })
     };
     work.iter().filter_map(launch).collect()
 }

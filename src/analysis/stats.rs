@@ -183,16 +183,77 @@ impl Stats {
     /// The sample standard deviation (n - 1), if quantiles were wanted; 0 for one duration, as nsys prints it. The sums are exact, so the
     /// result does not depend on the order of the durations.
     pub fn sample_stddev_ns(&self) -> f64 {
-        if self.count < 2 {
-            return 0.0;
+        sample_stddev(self.count, self.total_ns, self.sum_squares)
+    }
+}
+
+/// The sample standard deviation of `count` numbers with these sums; 0 for one.
+fn sample_stddev(count: u64, sum: u128, sum_squares: u128) -> f64 {
+    if count < 2 {
+        return 0.0;
+    }
+    let n = u128::from(count);
+    // n * Σx² - (Σx)² is exact while it fits; beyond 2^128 the f64 form is good to 15 digits still.
+    let numerator = match (sum_squares.checked_mul(n), sum.checked_mul(sum)) {
+        (Some(a), Some(b)) => a.saturating_sub(b) as f64,
+        _ => (sum_squares as f64 * n as f64 - (sum as f64).powi(2)).max(0.0),
+    };
+    (numerator / (n as f64 * (n - 1) as f64)).sqrt()
+}
+
+/// Lengths of time that may be negative, kept for exact statistics.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Signed(Vec<i64>);
+
+impl Signed {
+    /// Adds one.
+    pub fn add(&mut self, ns: i64) {
+        self.0.push(ns);
+    }
+
+    /// Adds all of `other`.
+    pub fn merge(&mut self, mut other: Signed) {
+        self.0.append(&mut other.0);
+    }
+
+    /// How many.
+    pub fn count(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    /// How many are negative.
+    pub fn negative(&self) -> u64 {
+        self.0.iter().filter(|&&ns| ns < 0).count() as u64
+    }
+
+    /// Their sum.
+    pub fn total_ns(&self) -> i128 {
+        self.0.iter().map(|&ns| i128::from(ns)).sum()
+    }
+
+    /// The smallest and the largest.
+    pub fn extremes(&self) -> Option<(i64, i64)> {
+        Some((*self.0.iter().min()?, *self.0.iter().max()?))
+    }
+
+    /// Twice the median, so that the mean of two middle ones stays an integer.
+    pub fn median_times_2(&mut self) -> Option<i128> {
+        let n = self.0.len();
+        if n == 0 {
+            return None;
         }
-        let n = u128::from(self.count);
-        // n * Σx² - (Σx)² is exact while it fits; beyond 2^128 the f64 form is good to 15 digits still.
-        let numerator = match (self.sum_squares.checked_mul(n), self.total_ns.checked_mul(self.total_ns)) {
-            (Some(a), Some(b)) => a.saturating_sub(b) as f64,
-            _ => (self.sum_squares as f64 * n as f64 - (self.total_ns as f64).powi(2)).max(0.0),
-        };
-        (numerator / (n as f64 * (n - 1) as f64)).sqrt()
+        let (before, &mut upper, _) = self.0.select_nth_unstable(n / 2);
+        let upper = i128::from(upper);
+        Some(if n % 2 == 1 { 2 * upper } else { upper + before.iter().max().map_or(upper, |&lower| lower.into()) })
+    }
+
+    /// The sample standard deviation (n - 1); 0 for one. It is that of the distances from the smallest, whose sums are exact.
+    pub fn sample_stddev_ns(&self) -> f64 {
+        let Some((min, _)) = self.extremes() else { return 0.0 };
+        let distances = self.0.iter().map(|&ns| u128::from(ns.abs_diff(min)));
+        let (sum, squares) =
+            distances.fold((0_u128, 0_u128), |(sum, squares), d| (sum + d, squares.saturating_add(d * d)));
+        sample_stddev(self.count(), sum, squares)
     }
 }
 
@@ -227,6 +288,23 @@ mod tests {
             Some(11_000_000_000)
         );
         assert_eq!(Durations::default().median_times_2(), None);
+    }
+
+    #[test]
+    fn lengths_below_zero_have_the_same_statistics_as_above() {
+        let mut signed = Signed::default();
+        assert_eq!((signed.median_times_2(), signed.extremes(), signed.sample_stddev_ns()), (None, None, 0.0));
+        [-5, 3, -1, 11].into_iter().for_each(|ns| signed.add(ns));
+        // Sorted -5, -1, 3, 11: the mean is 2, the squares of the distances from it are 49, 9, 1 and 81.
+        assert_eq!((signed.count(), signed.negative(), signed.total_ns()), (4, 2, 8));
+        assert_eq!((signed.median_times_2(), signed.extremes()), (Some(2), Some((-5, 11))));
+        assert!((signed.sample_stddev_ns() - (140.0_f64 / 3.0).sqrt()).abs() < 1e-12);
+        signed.merge({
+            let mut one = Signed::default();
+            one.add(i64::MIN);
+            one
+        });
+        assert_eq!((signed.median_times_2(), signed.negative()), (Some(-2), 3));
     }
 
     #[test]

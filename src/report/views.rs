@@ -16,6 +16,7 @@ mod host_stacks;
 mod insights;
 mod kernel_launches;
 mod kernels;
+mod launch_stats;
 mod lines;
 mod low_use;
 mod memory;
@@ -72,6 +73,7 @@ pub static VIEWS: &[&dyn View] = &[
     &low_use::GPU_TIME_UTIL,
     &gaps::GPU_GAP_CAUSES,
     &time_breakdown::GPU_TIME_BREAKDOWN,
+    &launch_stats::CUDA_LAUNCH_STATS,
 ];
 
 /// The argument that puts the innermost enclosing range before a kernel's name.

@@ -15,6 +15,7 @@ mod info;
 mod json;
 mod layers;
 mod mcp;
+mod oracles;
 mod outputs;
 mod query;
 mod readme;

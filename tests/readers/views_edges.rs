@@ -415,6 +415,8 @@ const LARGE: &[(&str, &str, f64)] = &[
     ("gpu_time_util", "Duration (ns)", 13333333320.0),
     ("gpu_gap_causes", "Total Time (ns)", 15e9),
     ("gpu_time_breakdown", "Span (ns)", 40e9),
+    // In the rows of everything, of all kernels, of the kernel, and of the copies that have its call.
+    ("cuda_launch_stats", "KMax (ns)", 20e9),
 ];
 
 #[test]

@@ -39,6 +39,10 @@ impl Source for Launches {
             time("start_ns", "Start of the kernel."),
             ns("duration_ns", "Duration of the kernel."),
             ns("queue_ns", "From the end of the call to the start of the kernel; NULL where it did not wait."),
+            ns(
+                "delay_ns",
+                "From the end of the call to the start of the kernel; negative where it began before the call returned.",
+            ),
             ns("latency_ns", "From the start of the call to the start of the kernel."),
             ns("total_ns", "From the start of the call to the end of the later of the two."),
         ]
@@ -64,7 +68,7 @@ impl Source for Launches {
                 "tid" => values!(|r| r.call.tid),
                 "api" => texts("api", rows.iter().map(|r| labels.api(r.call.name))),
                 "api_start_ns" => values!(|r| r.call.start_ns),
-                "api_duration_ns" => values!(|r| r.call_ns),
+                "api_duration_ns" => values!(|r| r.times.call_ns),
                 "name" => texts("name", rows.iter().map(|r| labels.kernel(r.shape))),
                 "base_name" => texts("base_name", rows.iter().map(|r| labels.kernel_base(r.shape))),
                 "shape_id" => values!(|r| r.shape),
@@ -72,10 +76,11 @@ impl Source for Launches {
                 "context" => values!(|r| r.kernel.context),
                 "stream" => values!(|r| r.kernel.stream),
                 "start_ns" => values!(|r| r.kernel.start_ns),
-                "duration_ns" => values!(|r| r.kernel_ns),
-                "queue_ns" => values!(|r| r.queue_ns),
-                "latency_ns" => values!(|r| r.kernel.start_ns.saturating_sub(r.call.start_ns)),
-                _ => values!(|r| r.total_ns),
+                "duration_ns" => values!(|r| r.times.work_ns),
+                "queue_ns" => values!(|r| r.times.queue_ns()),
+                "delay_ns" => values!(|r| r.times.delay_ns),
+                "latency_ns" => values!(|r| r.times.latency_ns),
+                _ => values!(|r| r.times.total_ns),
             });
         }
         frame(rows.len(), columns)

@@ -47,12 +47,13 @@ struct Phases {
 
 impl Phases {
     fn add(&mut self, launch: &KernelLaunch) {
-        self.total.add(launch.total_ns, QUANTILES);
-        self.call.add(launch.call_ns, QUANTILES);
-        if let Some(ns) = launch.queue_ns {
+        let times = &launch.times;
+        self.total.add(times.total_ns, QUANTILES);
+        self.call.add(times.call_ns, QUANTILES);
+        if let Some(ns) = times.queue_ns() {
             self.queue.add(ns, QUANTILES);
         }
-        self.kernel.add(launch.kernel_ns, QUANTILES);
+        self.kernel.add(times.work_ns, QUANTILES);
     }
 }
 
@@ -152,16 +153,17 @@ fn trace(view: &Named, context: &Context) -> Result<Table> {
     for launch in rows {
         let process = launch.call.process;
         let time = |ns: i64| clock.cell(context.frames, process, ns);
-        let call_end = launch.call.start_ns.saturating_add(launch.call_ns);
+        let (times, queue_ns) = (&launch.times, launch.times.queue_ns());
+        let call_end = launch.call.start_ns.saturating_add(times.call_ns);
         let [grid, block] = LaunchSize::of(labels.frames(), launch.shape).cells();
         table.rows.push(vec![
             time(launch.call.start_ns),
-            Cell::int(launch.call_ns),
-            launch.queue_ns.map_or(Cell::Null, |_| time(call_end)),
-            Cell::opt(launch.queue_ns),
+            Cell::int(times.call_ns),
+            queue_ns.map_or(Cell::Null, |_| time(call_end)),
+            Cell::opt(queue_ns),
             time(launch.kernel.start_ns),
-            Cell::int(launch.kernel_ns),
-            Cell::int(launch.total_ns),
+            Cell::int(times.work_ns),
+            Cell::int(times.total_ns),
             pid(context.frames, process),
             Cell::id(launch.call.tid),
             Cell::id(launch.kernel.device),

@@ -84,6 +84,15 @@ pub(super) fn ratio(numerator: u128, denominator: u128, decimals: usize) -> Cell
     Cell::Fixed(rounded, decimals)
 }
 
+/// As [`ratio`], of a numerator that may be negative: halves are rounded away from zero.
+pub(super) fn signed_ratio(numerator: i128, denominator: u128, decimals: usize) -> Cell {
+    match ratio(numerator.unsigned_abs(), denominator, decimals) {
+        // There is no negative zero.
+        Cell::Fixed(value, decimals) if numerator < 0 && value != 0.0 => Cell::Fixed(-value, decimals),
+        cell => cell,
+    }
+}
+
 /// `part` of `whole` in percent.
 pub(super) fn percent(part: u128, whole: u128) -> Cell {
     ratio(part.saturating_mul(100), whole, 1)

@@ -1,0 +1,156 @@
+//! Views say to the digit what small programs in Python say that read the same files in their own way and answer the same
+//! questions in the plainest way: `tests/oracles/VIEW.py`.
+
+use crate::common::build::*;
+use crate::common::{TempFolder, answer, command, gpuprof, shared, skip};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+/// Compares the rows of a view with those that its oracle prints, column by column; of a column that the oracle leaves out it
+/// says nothing. Gives the number of rows, `None` if there is no Python.
+fn compare(test: &str, view: &str, path: &str) -> Option<usize> {
+    compare_with(test, view, view, path, |_| true)
+}
+
+/// As [`compare`], of a view that shares its oracle with others: it gets the name of the view behind that of the file. `keep` says
+/// which rows of the view the oracle knows.
+fn compare_with(test: &str, oracle: &str, view: &str, path: &str, keep: impl Fn(&Value) -> bool) -> Option<usize> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/oracles/{oracle}.py"));
+    // Nothing is written beside the sources.
+    let Ok(output) = Command::new("python3").arg("-B").arg(script).args([path, view]).output() else {
+        skip(test, "there is no python3");
+        return None;
+    };
+    assert!(output.status.success(), "{oracle}.py {path}: {}", String::from_utf8_lossy(&output.stderr));
+    let mut expected: Vec<Value> = serde_json::from_slice(&output.stdout).expect("a list of rows");
+    let answer = answer(&mut command(&["report", "--view", view, "--format", "json", path]));
+    assert_eq!(answer.status, i32::from(expected.is_empty()), "{view} of {path}: {}", answer.stderr);
+    let document: Value = serde_json::from_str(&answer.stdout).unwrap_or_default();
+    let none = Vec::new();
+    let rows = document["tables"][0]["rows"].as_array().unwrap_or(&none).iter();
+    let mut rows: Vec<&Value> = rows.filter(|row| keep(row)).collect();
+    // Processes come in the order in which the reader met them.
+    let pid = |row: &Value| row["PID"].as_u64();
+    rows.sort_by_key(|row| pid(row));
+    expected.sort_by_key(pid);
+    for (at, (row, expected)) in rows.iter().zip(&expected).enumerate() {
+        for (column, expected) in expected.as_object().expect("a row") {
+            assert_eq!(&row[column], expected, "{view} of {path}, row {at}, {column}: {row}");
+        }
+    }
+    assert_eq!(rows.len(), expected.len(), "{view} of {path}: rows");
+    Some(rows.len())
+}
+
+/// Compares views of files of the collection.
+fn compare_shared(test: &str, oracle: &str, views: &[&str], files: &[&str], keep: impl Fn(&Value) -> bool) {
+    let Some(shared) = shared(test) else { return };
+    for file in files {
+        let path = shared.join("data").join(file);
+        for view in views {
+            let rows = compare_with(test, oracle, view, path.to_str().expect("UTF-8"), &keep);
+            assert!(rows != Some(0), "{view} of {file} has no rows");
+        }
+    }
+}
+
+/// A program of three streams that waits, copies in both ways and launches faster or slower than the device.
+fn mixed() -> Vec<u8> {
+    let mut player = Player::new(11);
+    for i in 0..40 {
+        player.kernel("gemm", 7, 30_000 + i % 5 * 40_000);
+        player.kernel("relu", 7, 2_000);
+        player.async_copy(8, 20_000, if i % 4 == 0 { PAGEABLE } else { PINNED });
+        if i % 3 == 0 {
+            player.blocking_copy(9, 15_000, true);
+            player.pause(120_000);
+        }
+        if i % 10 == 9 {
+            player.synchronize();
+            // A call that takes long, and work that is done before it returns.
+            player.load_module(70_000);
+        }
+    }
+    in_nsys(player)
+}
+
+/// The program as a database of nsys.
+fn in_nsys(player: Player) -> Vec<u8> {
+    let copy = |row: &trace_format::tables::MemcpyRow| Copy {
+        start: row.start_ns,
+        end: row.start_ns + row.duration_ns.expect("a duration"),
+        kind: row.kind,
+        bytes: row.bytes,
+        device: row.device,
+        context: row.context,
+        stream: row.stream,
+        correlation: row.correlation,
+    };
+    let copies = player.copies.iter().map(copy).collect();
+    nsys(&Story { copies, ..player.story }, NsysEra::Of2026)
+}
+
+#[test]
+fn launch_statistics_are_those_of_every_launch_by_itself() {
+    let test = "launch_statistics_are_those_of_every_launch_by_itself";
+    let folder = TempFolder::new("cli-oracles-launches");
+    // Nothing selected twice, work that begins before its call returns, calls that are missing.
+    let mut story = Story::sample(60);
+    for (i, call) in story.calls.iter_mut().enumerate() {
+        match i % 13 {
+            3 => call.end += 60_000,
+            5 => call.correlation += 1_000_000,
+            // Clocks that disagree.
+            7 => (call.start, call.end) = (call.start + 25_000, call.end + 25_000),
+            _ => {}
+        }
+    }
+    for (name, bytes) in [("story.sqlite", nsys(&story, NsysEra::Of2026)), ("mixed.sqlite", mixed())] {
+        let path = folder.argument(name, &bytes);
+        if compare(test, "cuda_launch_stats", &path).is_some_and(|rows| rows < 5) {
+            panic!("{name}: too few rows to compare");
+        }
+    }
+    let files = [
+        "torch/alexnet_a100_sync_2023.json.gz",
+        "nsys/cloverleaf_a100_2024.5_s3.13.sqlite",
+        "nsys/fsdp_h100x2_nvtx_2026.2_s3.25.sqlite",
+    ];
+    compare_shared(test, "cuda_launch_stats", &["cuda_launch_stats"], &files, |_| true);
+}
+
+#[test]
+fn delays_below_zero_are_counted_and_nsys_keeps_its_queue_times() {
+    let folder = TempFolder::new("cli-oracles-signed");
+    let mut story = Story::empty();
+    // Calls of 10 us at 100, 200 and 300 us; kernels that begin 4 us before the end, with it, and 250 us after it.
+    for (i, start) in [106_000, 210_000, 560_000].into_iter().enumerate() {
+        story = story.with_kernel(Name::plain("k"), start, 1_000);
+        let (start, correlation) = (100_000 * (i as i64 + 1), i as u64 + 1);
+        story.calls.push(Call { function: LAUNCH, start, end: start + 10_000, tid: THREAD, correlation });
+    }
+    let path = folder.argument("signed.gpuprof", &native(&story));
+    let document = gpuprof(&["report", "--view", "launch_stats", "--format", "json", &path]).stdout;
+    let document: Value = serde_json::from_str(&document).expect("JSON");
+    let rows = document["tables"][0]["rows"].as_array().expect("rows");
+    let of = |column: &str| rows.iter().map(|row| row[column].clone()).collect::<Vec<_>>();
+    assert_eq!(of("Kind"), ["all", "all kernels", "kernel"]);
+    for row in rows {
+        let cells = |columns: &[&str]| columns.iter().map(|&column| row[column].clone()).collect::<Vec<_>>();
+        assert_eq!(cells(&["Launches", "Negative Delays", "Long Delays", "Short Kernels"]), [3, 1, 1, 3]);
+        // -4, 0 and 250 us: the mean is 82, the median 0. Only the last one waited.
+        assert_eq!(cells(&["Delay Avg (ns)", "Delay Med (ns)"]), [82_000.0, 0.0]);
+        assert_eq!(
+            cells(&["Delay Min (ns)", "Delay Max (ns)", "QCount", "QMin (ns)"]),
+            [-4_000, 250_000, 1, 250_000]
+        );
+        // The second and the third call began after the kernel before had ended.
+        assert_eq!(cells(&["Followers", "Host-Bound"]), [2, 2]);
+        assert_eq!(row["Host-Bound of Followers (%)"], 100.0);
+    }
+    let sql = "SELECT delay_ns, queue_ns, latency_ns FROM launches";
+    let answer = gpuprof(&["query", &path, sql, "--format", "csv"]).stdout;
+    let lines: Vec<&str> = answer.lines().skip(1).collect();
+    assert_eq!(lines, ["-4000,,6000", "0,,10000", "250000,250000,260000"]);
+}
