@@ -36,6 +36,7 @@ pub(crate) mod ranges;
 pub(crate) mod recent_calls;
 pub(crate) mod stacks;
 pub mod stats;
+pub(crate) mod steps;
 pub mod stream_waits;
 pub mod summary;
 pub(crate) mod system;

@@ -263,7 +263,7 @@ impl<'a> Side<'a> {
 }
 
 /// A name with `mark` in place of every number in it.
-fn numbers_as(name: &str, mark: char) -> String {
+pub(super) fn numbers_as(name: &str, mark: char) -> String {
     let mut out = String::new();
     for c in name.chars() {
         match c.is_ascii_digit() {

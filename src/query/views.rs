@@ -12,6 +12,7 @@ mod launches;
 mod processes;
 mod ranges;
 mod ranges_by_name;
+mod steps;
 mod streams;
 mod syncs_by_kind;
 
@@ -28,6 +29,7 @@ pub static VIEWS: &[&dyn Source] = &[
     &api_by_name::ApiByName,
     &ranges::Ranges,
     &ranges_by_name::RangesByName,
+    &steps::Steps,
     &syncs_by_kind::SyncsByKind,
     &streams::Streams,
     &devices::Devices,

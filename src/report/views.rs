@@ -25,6 +25,7 @@ mod nsys_names;
 mod ranges;
 mod ranges_on_gpu;
 mod regions;
+mod steps;
 mod sync_calls;
 mod system;
 mod time_breakdown;
@@ -74,6 +75,9 @@ pub static VIEWS: &[&dyn View] = &[
     &gaps::GPU_GAP_CAUSES,
     &time_breakdown::GPU_TIME_BREAKDOWN,
     &launch_stats::CUDA_LAUNCH_STATS,
+    &steps::STEPS,
+    &steps::STEPS_SUM,
+    &steps::STEPS_SLOW,
 ];
 
 /// The argument that puts the innermost enclosing range before a kernel's name.

@@ -154,3 +154,102 @@ fn delays_below_zero_are_counted_and_nsys_keeps_its_queue_times() {
     let lines: Vec<&str> = answer.lines().skip(1).collect();
     assert_eq!(lines, ["-4000,,6000", "0,,10000", "250000,250000,260000"]);
 }
+
+/// Rows of what the oracle of steps knows: it does not say why a GPU was idle.
+fn without_causes(row: &Value) -> bool {
+    row["Kind"] != "GPU idle"
+}
+
+/// A warm-up of other kernels, and 500 steps of seven kernels. Step 100 has a kernel that takes longer, step 250 one more, before step
+/// 400 the host pauses.
+fn steps_of_seven() -> Player {
+    let mut player = Player::new(3);
+    for i in 0..31 {
+        player.kernel(["init", "autotune", "gemm", "copy_weights"][i % 7 % 4], 7, 5_000);
+    }
+    for number in 0..500 {
+        if number == 400 {
+            player.pause(900_000);
+        }
+        for (at, kernel) in ["gemm", "relu", "gemm", "norm", "gemm", "softmax", "update"].iter().enumerate() {
+            player.kernel(kernel, 7, if (number, at) == (100, 3) { 700_000 } else { 8_000 + 1_000 * at as i64 });
+            if (number, at) == (250, 4) {
+                player.kernel("check", 7, 400_000);
+            }
+        }
+        player.stay_near(7, 200_000);
+    }
+    player
+}
+
+#[test]
+fn steps_of_seven_kernels_are_found_and_the_slow_ones_explained() {
+    let test = "steps_of_seven_kernels_are_found_and_the_slow_ones_explained";
+    let folder = TempFolder::new("cli-oracles-steps");
+    let path = folder.argument("steps.sqlite", &in_nsys(steps_of_seven()));
+    for view in ["steps", "steps_sum", "steps_slow"] {
+        compare_with(test, "steps", view, &path, without_causes);
+    }
+    let rows = |view: &str| -> Vec<Value> {
+        let document = gpuprof(&["report", "--view", view, "--format", "json", &path]).stdout;
+        let document: Value = serde_json::from_str(&document).expect("JSON");
+        document["tables"][0]["rows"].as_array().expect("rows").clone()
+    };
+    let summary = &rows("steps_sum")[0];
+    assert_eq!(
+        (&summary["Steps"], &summary["Found by"]),
+        (&500.into(), &"sequence of 7 kernels on GPU 0, stream 7".into())
+    );
+    assert_eq!((&summary["Kernels Outside"], &summary["GPUs"]), (&31.into(), &1.into()));
+    let kernels: Vec<i64> = rows("steps").iter().map(|row| row["Kernels"].as_i64().expect("a count")).collect();
+    let regular = kernels.iter().filter(|count| **count == 7).count();
+    assert_eq!((regular, kernels[250]), (499, 8));
+    // What was planted is what each of the three took longer for.
+    let slow = rows("steps_slow");
+    let first = |step: i64, kind: &str| {
+        let row = slow.iter().find(|row| row["Step"] == step && row["Kind"] == kind).expect("a reason");
+        (row["Name"].as_str().expect("a name"), row["Difference (ns)"].as_i64().expect("a difference"))
+    };
+    let (name, ns) = first(100, "GPU work");
+    assert!(name == "norm" && ns > 680_000, "{name} {ns}");
+    let (name, ns) = first(250, "GPU work");
+    assert!(name == "check" && ns >= 400_000, "{name} {ns}");
+    // The step before the pause lasts until the first kernel behind it.
+    let (name, ns) = first(399, "GPU idle");
+    assert!(name == "host" && ns > 600_000, "{name} {ns}");
+    let numbers: Vec<i64> = slow.iter().map(|row| row["Step"].as_i64().expect("a number")).collect();
+    assert!(numbers.contains(&100) && numbers.contains(&250) && numbers.contains(&399), "{numbers:?}");
+}
+
+#[test]
+fn steps_by_ranges_are_those_of_the_ranges() {
+    let test = "steps_by_ranges_are_those_of_the_ranges";
+    let folder = TempFolder::new("cli-oracles-step-ranges");
+    let mut player = Player::new(5);
+    let mut ends = Vec::new();
+    let now = |player: &Player| player.story.calls.last().map_or(0, |call| call.end);
+    for number in 0..12 {
+        let start = now(&player);
+        for _ in 0..if number < 2 { 20 } else { 5 + number % 3 } {
+            player.kernel("gemm", 7, 20_000);
+            player.kernel("relu", 8, 5_000);
+        }
+        player.async_copy(8, 30_000, PINNED);
+        player.synchronize();
+        ends.push((start, now(&player)));
+        player.kernel("log", 7, 1_000);
+    }
+    let range =
+        |name: String, start, end| NvtxRange { name, domain: None, start, end: Some(end), style: 0, tid: THREAD };
+    let whole = range("training".into(), ends[0].0, ends[11].1);
+    let steps = ends.iter().enumerate().map(|(i, &(start, end))| range(format!("part {i} of 12"), start, end));
+    player.story.ranges = std::iter::once(whole).chain(steps).collect();
+    let path = folder.argument("ranges.sqlite", &in_nsys(player));
+    for (view, most) in [("steps", 12), ("steps_sum", 1), ("steps_slow", 40)] {
+        let rows = compare_with(test, "steps", view, &path, without_causes);
+        assert!(rows.is_none_or(|rows| (1..=most).contains(&rows)), "{view}: {rows:?}");
+    }
+    let files = ["torch/alexnet_a100_sync_2023.json.gz", "nsys/fsdp_h100x2_nvtx_2026.2_s3.25.sqlite"];
+    compare_shared(test, "steps", &["steps_sum"], &files, without_causes);
+    compare_shared(test, "steps", &["steps", "steps_slow"], &["torch/ddp_sampled_rank0.json.gz"], without_causes);
+}

@@ -417,6 +417,10 @@ const LARGE: &[(&str, &str, f64)] = &[
     ("gpu_time_breakdown", "Span (ns)", 40e9),
     // In the rows of everything, of all kernels, of the kernel, and of the copies that have its call.
     ("cuda_launch_stats", "KMax (ns)", 20e9),
+    // The two ranges are no steps, and one kernel three times is no sequence; `tests/cli/oracles.rs` has large ones.
+    ("steps", "Wall (ns)", 0.0),
+    ("steps_sum", "Kernels Outside", 3.0),
+    ("steps_slow", "Difference (ns)", 0.0),
 ];
 
 #[test]

@@ -1,12 +1,12 @@
 //! What is kept of a trace for comparisons: sums by name, and what tells whether it can be compared at all.
 
-use super::numbers_as;
 use crate::analysis::communication::is_communication;
 use crate::analysis::grouping::{self, ByName, Grouping};
 use crate::analysis::labels::Labels;
 use crate::analysis::partial;
 use crate::analysis::ranges;
 use crate::analysis::stats::{Stats, Wanted};
+use crate::analysis::steps::names::{is_step, without_numbers};
 use crate::analysis::summary::Summary;
 use crate::analysis::totals::Split;
 use crate::cupti::operation;
@@ -102,19 +102,6 @@ pub struct RunOptions {
 }
 
 const WORK: [&TableSpec; 4] = [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH];
-
-/// Names that ranges of a step have, in small letters, without numbers and what stands around them.
-const STEPS: [&str; 9] = [
-    "profilerstep",
-    "step",
-    "train_step",
-    "training_step",
-    "train step",
-    "training step",
-    "iteration",
-    "iter",
-    "batch",
-];
 
 /// Of all records, those that may be lost before sums are worth nothing, in percent.
 const MOST_LOST_PERCENT: i128 = 1;
@@ -280,20 +267,6 @@ fn range_sums(labels: &Labels, filter: &Filter, options: &RunOptions) -> Result<
     Ok((sums(by_name), sums(by_step), counts.values().copied().max().unwrap_or(0)))
 }
 
-/// Whether a range of this name is a step.
-fn is_step(name: &str, wanted: Option<&Regex>) -> bool {
-    if let Some(wanted) = wanted {
-        return wanted.is_match(name);
-    }
-    let folded = without_numbers(name).to_lowercase();
-    STEPS.contains(&folded.trim_matches(|c: char| !c.is_alphanumeric()))
-}
-
-/// `ProfilerStep#12` is `ProfilerStep#*`.
-fn without_numbers(name: &str) -> String {
-    numbers_as(name, '*')
-}
-
 /// Why sums of these traces say nothing about another run.
 fn obstacle(frames: &Frames) -> Result<Option<String>> {
     if frames.processes.iter().any(|process| process.info.is_sample()) {
@@ -305,22 +278,4 @@ fn obstacle(frames: &Frames) -> Result<Option<String>> {
     let recorded: u64 = WORK.iter().chain([&&tables::API]).map(|table| frames.rows(table)).sum();
     let is_too_much = lost * 100 > MOST_LOST_PERCENT * (lost + i128::from(recorded));
     Ok(is_too_much.then(|| format!("{lost} of {} records were lost", lost + i128::from(recorded))))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn steps_are_known_by_name() {
-        for name in ["ProfilerStep#12", "step", "Step 7", "train_step", "iteration_004", "Iter: 3", "batch-9"] {
-            assert!(is_step(name, None), "{name}");
-        }
-        for name in ["footstep", "step size", "optimizer.step", "forward", "12"] {
-            assert!(!is_step(name, None), "{name}");
-        }
-        let epochs = Regex::new("^epoch").expect("a pattern");
-        assert!(is_step("epoch 3", Some(&epochs)) && !is_step("step", Some(&epochs)));
-        assert_eq!(without_numbers("ProfilerStep#12"), "ProfilerStep#*");
-    }
 }
