@@ -2,9 +2,12 @@
 
 pub(crate) mod activity;
 pub(crate) mod allocated;
+pub(crate) mod by_class;
 pub(crate) mod call_class;
+pub(crate) mod coalescable;
 pub(crate) mod communication;
 pub(crate) mod contexts;
+pub(crate) mod copy_hiding;
 pub(crate) mod coverage;
 pub(crate) mod cpu_slices;
 pub(crate) mod cpu_stacks;
@@ -15,6 +18,7 @@ pub(crate) mod falling;
 pub(crate) mod function_calls;
 pub(crate) mod gap_causes;
 pub mod grouping;
+pub(crate) mod idle_breakdown;
 pub(crate) mod in_time;
 pub mod insights;
 pub mod labels;
@@ -31,6 +35,7 @@ pub(crate) mod openacc;
 pub(crate) mod overlap;
 pub(crate) mod own_cost;
 pub mod partial;
+pub(crate) mod queues;
 pub(crate) mod range_profile;
 pub(crate) mod ranges;
 pub(crate) mod recent_calls;

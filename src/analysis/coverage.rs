@@ -79,6 +79,11 @@ impl Coverage {
         (0..self.covered_ns.len()).filter(fits).map(|set| self.covered_ns[set]).fold(0, i64::saturating_add)
     }
 
+    /// Time in which all classes of a set ran, and no others.
+    pub fn exactly(&self, set: usize) -> i64 {
+        self.covered_ns.get(set).copied().unwrap_or(0)
+    }
+
     /// Time in which anything ran.
     pub fn busy_ns(&self) -> i64 {
         self.of((1 << CLASSES) - 1, 0)

@@ -19,7 +19,7 @@ use trace_format::tables;
 use trace_format::tables::column::{any, api, kernel, memcpy, memset};
 
 /// What a piece of work is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WorkKind {
     /// A kernel, by the id of its launch shape.
     Kernel(u32),
@@ -37,6 +37,12 @@ pub enum WorkKind {
     /// A graph traced whole.
     Graph(u32),
 }
+
+/// A stream: process, device and stream id.
+pub type Stream = (u32, u32, u32);
+
+/// A device: the process that knows it, and its index there.
+pub type Place = (u32, u32);
 
 /// A kernel, copy, fill or graph traced whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

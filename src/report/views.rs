@@ -6,6 +6,8 @@ use crate::trace::sink::Need;
 use trace_format::tables;
 
 mod api;
+mod by_class;
+mod copies;
 mod copy_calls;
 mod functions;
 mod gaps;
@@ -13,6 +15,7 @@ mod gpu;
 mod gpu_trace;
 mod host_calls;
 mod host_stacks;
+mod idle_breakdown;
 mod insights;
 mod kernel_launches;
 mod kernels;
@@ -22,6 +25,7 @@ mod low_use;
 mod memory;
 mod named;
 mod nsys_names;
+mod queues;
 mod ranges;
 mod ranges_on_gpu;
 mod regions;
@@ -78,6 +82,14 @@ pub static VIEWS: &[&dyn View] = &[
     &steps::STEPS,
     &steps::STEPS_SUM,
     &steps::STEPS_SLOW,
+    &by_class::GPU_CLASS_OVERLAP,
+    &by_class::GPU_CLASS_SUM,
+    &by_class::HTA_TEMPORAL_BREAKDOWN,
+    &idle_breakdown::GPU_IDLE_BREAKDOWN,
+    &copies::GPU_HIDDEN_COPIES,
+    &copies::GPU_COALESCABLE,
+    &queues::GPU_QUEUE_LENGTH,
+    &queues::GPU_COPY_BANDWIDTH,
 ];
 
 /// The argument that puts the innermost enclosing range before a kernel's name.

@@ -2,7 +2,7 @@
 //! questions in the plainest way: `tests/oracles/VIEW.py`.
 
 use crate::common::build::*;
-use crate::common::{TempFolder, answer, command, gpuprof, shared, skip};
+use crate::common::{TempFolder, answer, command, gpuprof, refused, shared, skip};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -252,4 +252,162 @@ fn steps_by_ranges_are_those_of_the_ranges() {
     let files = ["torch/alexnet_a100_sync_2023.json.gz", "nsys/fsdp_h100x2_nvtx_2026.2_s3.25.sqlite"];
     compare_shared(test, "steps", &["steps_sum"], &files, without_causes);
     compare_shared(test, "steps", &["steps", "steps_slow"], &["torch/ddp_sampled_rank0.json.gz"], without_causes);
+}
+
+/// Views of GPU work that one oracle answers.
+const OF_WORK: [&str; 8] = [
+    "gpu_class_overlap",
+    "gpu_class_sum",
+    "hta_temporal_breakdown",
+    "gpu_idle_breakdown",
+    "gpu_hidden_copies",
+    "gpu_coalescable",
+    "gpu_queue_length",
+    "gpu_copy_bandwidth",
+];
+
+/// A program with communication beside computation, work that overlaps within a stream, and copies of all sizes.
+fn of_every_class() -> Vec<u8> {
+    let mut player = Player::new(17);
+    for i in 0..60 {
+        player.kernel("gemm", 7, 60_000 + i % 7 * 20_000);
+        player.kernel(if i % 3 == 0 { "ncclDevKernel_AllReduce_Sum_f32(int)" } else { "blockSync" }, 9, 90_000);
+        if i % 5 == 0 {
+            player.async_copy(8, 150_000, PINNED);
+            player.blocking_copy(8, 120_000, true);
+        }
+        if i % 4 == 0 {
+            (0..5).for_each(|_| player.kernel("bias", 7, 1_500));
+        }
+        if i % 20 == 19 {
+            player.synchronize();
+            player.pause(3_000_000);
+        }
+    }
+    // Programmatic launches overlap within a stream.
+    for at in (0..player.story.kernels.len()).step_by(11) {
+        player.story.kernels[at].end += 40_000;
+    }
+    in_nsys(player)
+}
+
+#[test]
+fn views_of_gpu_work_are_those_of_plain_counting() {
+    let test = "views_of_gpu_work_are_those_of_plain_counting";
+    let folder = TempFolder::new("cli-oracles-work");
+    let path = folder.argument("work.sqlite", &of_every_class());
+    for view in OF_WORK {
+        let rows = compare_with(test, "gpu_work", view, &path, |_| true);
+        assert!(rows != Some(0), "{view} has no rows");
+    }
+}
+
+#[test]
+fn views_of_gpu_work_are_those_of_plain_counting_in_real_traces() {
+    let test = "views_of_gpu_work_are_those_of_plain_counting_in_real_traces";
+    let Some(shared) = shared(test) else { return };
+    for (file, views) in [
+        ("torch/ddp_sampled_rank0.json.gz", &OF_WORK[..4]),
+        ("nsys/cloverleaf_a100_2024.5_s3.13.sqlite", &OF_WORK[3..]),
+    ] {
+        let path = shared.join("data").join(file);
+        for view in views {
+            compare_with(test, "gpu_work", view, path.to_str().expect("UTF-8"), |_| true);
+        }
+    }
+}
+
+#[test]
+fn a_quarter_of_a_copy_is_hidden() {
+    let folder = TempFolder::new("cli-oracles-quarter");
+    let mut story = Story::empty();
+    // Kernels from 150 to 200 and from 200 to 250 us, and one far away; a copy from 100 to 500 us, and one behind the last kernel.
+    for start in [150_000, 200_000, 900_000] {
+        story = story.with_kernel(Name::plain("k"), start, 50_000);
+    }
+    for (start, end) in [(100_000, 500_000), (1_000_000, 1_200_000), (910_000, 940_000)] {
+        story.copies.push(Copy {
+            start,
+            end,
+            kind: 1,
+            bytes: 4_000,
+            device: 0,
+            context: 1,
+            stream: 8,
+            correlation: 0,
+        });
+    }
+    let path = folder.argument("quarter.gpuprof", &native(&story));
+    let rows = |view: &str| -> Vec<String> {
+        let columns = ["Hidden (ns)", "Hidden of Duration (%)", "Exposed (ns)"];
+        let document = gpuprof(&["report", "--view", view, "--format", "json", &path]).stdout;
+        let document: Value = serde_json::from_str(&document).expect("JSON");
+        let rows = document["tables"][0]["rows"].as_array().expect("rows").clone();
+        rows.iter().map(|row| columns.map(|column| row[column].to_string()).join(" ")).collect()
+    };
+    assert_eq!(rows("gpu_hidden_copies"), ["100000 25.0 300000", "0 0.0 200000"]);
+    // Short copies and hidden ones on demand.
+    let all = rows("gpu_hidden_copies:least=0:most=100");
+    assert_eq!(all, ["100000 25.0 300000", "0 0.0 200000", "30000 100.0 0"]);
+    assert_eq!(rows("gpu_hidden_copies:most=10"), ["0 0.0 200000"]);
+    refused(&["report", "--view", "gpu_hidden_copies:least=x", &path], &["write least=100000"]);
+}
+
+/// What Holistic Trace Analysis 0.5.0 printed of the first rank (`include_last_profiler_step=True`), in its microseconds.
+#[test]
+fn numbers_that_hta_has_too_are_those_that_it_prints() {
+    let Some(shared) = shared("numbers_that_hta_has_too_are_those_that_it_prints") else { return };
+    let path = shared.join("data/torch/ddp_sampled_rank0.json.gz");
+    let path = path.to_str().expect("UTF-8");
+    let views = [
+        "hta_temporal_breakdown",
+        "gpu_idle_breakdown",
+        "gpu_queue_length",
+        "gpu_class_overlap",
+        "cuda_launch_stats",
+    ];
+    let mut arguments = vec!["report", "--format", "json", path];
+    views.iter().for_each(|view| arguments.extend(["--view", view]));
+    let document: Value = serde_json::from_str(&gpuprof(&arguments).stdout).expect("JSON");
+    let rows = |view: &str, columns: &[&str]| -> Vec<String> {
+        let table = document["tables"].as_array().expect("tables").iter().find(|table| table["name"] == view);
+        let rows = table.expect("the table")["rows"].as_array().expect("rows");
+        let cells = |row: &Value| columns.iter().map(|&c| row[c].to_string()).collect::<Vec<_>>().join(" ");
+        rows.iter().map(|row| cells(row).replace('"', "")).collect()
+    };
+    let times = ["Idle (ns)", "Compute (ns)", "Non-Compute (ns)", "Kernel Time (ns)"];
+    assert_eq!(rows(views[0], &times), ["675191000 210320000 337336000 1222847000"]);
+    let shares = ["Idle of Kernel Time (%)", "Compute of Kernel Time (%)", "Non-Compute of Kernel Time (%)"];
+    assert_eq!(rows(views[0], &shares), ["55.21 17.2 27.59"]);
+    // HTA has a row of stream 203 for its first piece of work as well, before which there is no gap.
+    let expected = [
+        "7 host_wait 397917000",
+        "7 kernel_wait 3765000",
+        "7 other 598335000",
+        "23 host_wait 1214793000",
+        "23 kernel_wait 160000",
+        "23 other 34000",
+        "25 host_wait 560120000",
+        "25 kernel_wait 35000",
+        "25 other 100413000",
+        "84 host_wait 794901000",
+        "84 kernel_wait 6000",
+        "84 other 3142000",
+        "203 host_wait 558073000",
+    ];
+    assert_eq!(rows(views[1], &["Stream", "Category", "HTA Idle (ns)"]), expected);
+    let expected = ["7 1052 25.458 80", "23 126 0.627 4", "25 16 4.0 8", "84 8 0.625 2", "203 2 0.5 1"];
+    assert_eq!(rows(views[2], &["Stream", "Launches", "Avg over Changes", "Max Length"]), expected);
+    let expected = [
+        "computation 151094000 27.6",
+        "communication 336033000 61.4",
+        "memory 353000 0.1",
+        "computation + communication 59204000 10.8",
+        "computation + memory 10000 0.0",
+        "communication + memory 950000 0.2",
+        "computation + communication + memory 12000 0.0",
+    ];
+    assert_eq!(rows(views[3], &["Classes", "Time (ns)", "of Busy Time (%)"]), expected);
+    let launches = rows(views[4], &["Kind", "Launches", "Short Kernels", "Long Calls", "Long Delays"]);
+    assert_eq!(launches[0], "all 1204 280 2 937");
 }

@@ -421,6 +421,16 @@ const LARGE: &[(&str, &str, f64)] = &[
     ("steps", "Wall (ns)", 0.0),
     ("steps_sum", "Kernels Outside", 3.0),
     ("steps_slow", "Difference (ns)", 0.0),
+    ("gpu_class_overlap", "Time (ns)", 25e9),
+    ("gpu_class_sum", "Total Time (ns)", 35e9),
+    ("hta_temporal_breakdown", "Kernel Time (ns)", 40e9),
+    ("gpu_idle_breakdown", "Idle (ns)", 15e9),
+    ("gpu_hidden_copies", "Exposed (ns)", 20e9),
+    // Each piece of work takes too long.
+    ("gpu_coalescable", "Work Time (ns)", 0.0),
+    // From the first call, at 1 s, to the copies at 117 s.
+    ("gpu_queue_length", "Span (ns)", 116e9),
+    ("gpu_copy_bandwidth", "Bytes", 20e9),
 ];
 
 #[test]
