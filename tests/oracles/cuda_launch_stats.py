@@ -80,7 +80,7 @@ def main():
         everything = [r for of in groups.values() for r in of]
         kernels = [r for r in everything if r[0].kind == "kernel"]
         rows = [row("all", "", everything), row("all kernels", "", kernels)] + rows
-    print(json.dumps(rows))
+    print(json.dumps({"cuda_launch_stats": rows}))
 
 
 main()

@@ -1,6 +1,6 @@
 """What the views of GPU work have to say of a trace: classes, idle time, hidden copies, runs, queues and bandwidths.
 
-    gpu_work.py FILE VIEW
+    gpu_work.py FILE VIEW...
 """
 
 import json
@@ -28,8 +28,7 @@ def word(name):
     return name
 
 
-def main():
-    trace, view = Trace(sys.argv[1]), sys.argv[2]
+def answer(trace, view):
     work = [w for w in trace.work if w.end is not None]
     launches = trace.launches()
     by_device, by_stream = defaultdict(list), defaultdict(list)
@@ -177,7 +176,8 @@ def main():
         rows.sort(key=lambda r: (-r["Exposed (ns)"], r["start"]))
     for row in rows:
         row.pop("start", None)
-    print(json.dumps(rows))
+    return rows
 
 
-main()
+trace = Trace(sys.argv[1])
+print(json.dumps({view: answer(trace, view) for view in sys.argv[2:]}))

@@ -1,6 +1,6 @@
 """What `gpuprof report --view steps`, `steps_sum` and `steps_slow` have to say of a trace, the idle time by cause left out.
 
-    steps.py FILE VIEW
+    steps.py FILE VIEW...
 
 Ranges are looked at one by one, distances between equal kernels are all tried, and sequences are searched as text.
 """
@@ -11,6 +11,7 @@ import operator
 import re
 import sys
 from collections import Counter
+from functools import cache
 
 from traces import Trace, deviation, five, percent, percentile, union
 
@@ -25,6 +26,7 @@ def is_named(name):
     return STEP.fullmatch(folded(name).strip("".join(c for c in map(chr, range(128)) if not c.isalnum()))) is not None
 
 
+@cache
 def by_ranges(trace, pid):
     """Windows of the ranges that are steps, and their names."""
     groups, levels = {}, {}
@@ -54,6 +56,7 @@ def by_ranges(trace, pid):
     return None
 
 
+@cache
 def by_sequence(trace, pid):
     streams = {}
     for w in trace.work:
@@ -104,8 +107,7 @@ def by_sequence(trace, pid):
     return f"sequence of {period} kernels on GPU {device}, stream {stream}", windows
 
 
-def main():
-    trace, view = Trace(sys.argv[1]), sys.argv[2]
+def answer(trace, view):
     launches = trace.launches()
     rows = []
     for pid in sorted({w.pid for w in trace.work}):
@@ -211,7 +213,8 @@ def main():
                     rows += [row for _, _, row in sorted(longer, key=lambda l: l[:2])[:5]]
         for row in rows if pid else []:
             row.setdefault("PID", pid & 0xFFFFFF)
-    print(json.dumps(rows))
+    return rows
 
 
-main()
+trace = Trace(sys.argv[1])
+print(json.dumps({view: answer(trace, view) for view in sys.argv[2:]}))
