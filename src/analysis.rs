@@ -38,6 +38,7 @@ pub mod partial;
 pub(crate) mod queues;
 pub(crate) mod range_profile;
 pub(crate) mod ranges;
+pub mod ranks;
 pub(crate) mod recent_calls;
 pub(crate) mod stacks;
 pub mod stats;

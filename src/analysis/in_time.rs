@@ -167,12 +167,26 @@ enum Rows {
 /// # Errors
 /// Fails if a part of a file cannot be read.
 pub fn visit(frames: &Frames, filter: &Filter, visitor: &mut dyn InTime) -> Result<u64> {
-    let wanted = [
-        WantedTable { table: &tables::KERNEL, columns: &KERNELS },
-        WantedTable { table: &tables::MEMCPY, columns: &COPIES },
-        WantedTable { table: &tables::MEMSET, columns: &FILLS },
-        WantedTable { table: &tables::API, columns: &CALLS },
-    ];
+    visit_tables(frames, filter, &WANTED, visitor)
+}
+
+/// As [`visit`], without the calls, which are most of many traces.
+///
+/// # Errors
+/// Fails if a part of a file cannot be read.
+pub fn visit_work(frames: &Frames, filter: &Filter, visitor: &mut dyn InTime) -> Result<u64> {
+    visit_tables(frames, filter, &WANTED[..WANTED.len() - 1], visitor)
+}
+
+/// What is read; the calls come last.
+const WANTED: [WantedTable; 4] = [
+    WantedTable { table: &tables::KERNEL, columns: &KERNELS },
+    WantedTable { table: &tables::MEMCPY, columns: &COPIES },
+    WantedTable { table: &tables::MEMSET, columns: &FILLS },
+    WantedTable { table: &tables::API, columns: &CALLS },
+];
+
+fn visit_tables(frames: &Frames, filter: &Filter, wanted: &[WantedTable], visitor: &mut dyn InTime) -> Result<u64> {
     let mut timeless = 0;
     // Graphs traced whole are few, and which of them count is known only when all nodes have been looked at.
     let graphs = listing::whole_graphs(frames, filter)?;
@@ -181,7 +195,7 @@ pub fn visit(frames: &Frames, filter: &Filter, visitor: &mut dyn InTime) -> Resu
     of_graphs.sort();
     let mut held = Held::default();
     held.work.add(of_graphs);
-    frames.by_start(&wanted, filter, rows, |turn, horizon_ns| {
+    frames.by_start(wanted, filter, rows, |turn, horizon_ns| {
         for (rows, without_times) in turn {
             match rows {
                 Rows::Work(rows) => {
