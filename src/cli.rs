@@ -14,6 +14,7 @@ pub mod nvprof;
 pub(crate) mod preload_path;
 mod progress;
 pub(crate) mod query;
+pub(crate) mod ranks;
 pub(crate) mod record;
 pub(crate) mod report;
 mod row_arguments;
@@ -51,6 +52,8 @@ enum Command {
     Report(report::Args),
     /// Compare runs: what became faster or slower, and whether that is more than noise
     Diff(diff::Args),
+    /// Hold the ranks of one distributed run against each other: who makes the others wait, and why
+    Ranks(ranks::Args),
     /// Keep runs under a name, for later runs to be compared with
     Baseline(baseline::Args),
     /// Write traces in another format: CSV, Parquet, SQLite, Chrome JSON and more
@@ -102,6 +105,7 @@ pub fn run(cli: Cli) -> Result<Ended> {
         Command::Record(args) => return record::run(&args),
         Command::Nvprof(args) => return nvprof::run(&args),
         Command::Diff(args) => return diff::run(&args),
+        Command::Ranks(args) => return ranks::run(&args),
         Command::Baseline(args) => baseline::run(&args),
         Command::Report(args) => report::run(args),
         Command::Export(args) => export::run(&args),

@@ -18,6 +18,7 @@ pub(crate) mod insights;
 pub mod nvprof;
 mod nvtx_text;
 mod pstats;
+pub mod ranks;
 pub mod summary_tables;
 pub mod views;
 

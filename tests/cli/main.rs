@@ -18,6 +18,7 @@ mod mcp;
 mod oracles;
 mod outputs;
 mod query;
+mod ranks;
 mod readme;
 mod report;
 mod sources;

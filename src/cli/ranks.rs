@@ -1,0 +1,105 @@
+//! `gpuprof ranks`: the ranks of one distributed run side by side.
+
+use super::progress::Progress;
+use super::report::{row_count, say};
+use super::row_arguments::RowArguments;
+use crate::analysis::labels::Labels;
+use crate::analysis::partial;
+use crate::analysis::ranks::Ranks;
+use crate::demangle::Demangling;
+use crate::error::{Error, Result};
+use crate::launch::supervise::Ended;
+use crate::render::table::Format;
+use crate::render::terminal_text::TerminalText;
+use crate::report::ranks::{Rows, Shown};
+use std::io::{self, BufWriter, Write as _};
+use std::path::PathBuf;
+
+/// The exit status when ranks cannot be held against each other.
+const NOT_COMPARABLE: i32 = 4;
+
+/// Rows shown unless more are asked for.
+const ROWS: usize = 64;
+
+/// Arguments of `ranks`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "The exit status is 4 if the traces are of one rank only, or have a rank twice.
+
+Examples:
+  gpuprof ranks run/
+  gpuprof ranks rank*.json.gz --range 'ProfilerStep*'
+  gpuprof ranks run/ --rows collectives --top 20
+  gpuprof ranks run/ --format json")]
+pub struct Args {
+    /// The traces of one run: a folder, or each of them. Without it, the newest run here
+    #[arg(value_name = "RUN")]
+    run: Vec<PathBuf>,
+
+    /// What makes a row
+    #[arg(long, value_name = "WHAT", default_value = "ranks")]
+    rows: Rows,
+
+    /// How the answer is written
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    format: Format,
+
+    /// Show only the first N rows; without it 64 in text and Markdown, and all in formats for programs
+    #[arg(long, value_name = "N", value_parser = row_count, conflicts_with = "all")]
+    top: Option<usize>,
+
+    /// Show all rows
+    #[arg(long)]
+    all: bool,
+
+    /// No progress bar
+    #[arg(short, long)]
+    quiet: bool,
+
+    /// Do not cut lines to the width of the terminal. What is piped is never cut
+    #[arg(long)]
+    wide: bool,
+
+    #[command(flatten)]
+    choice: RowArguments,
+}
+
+/// Runs `ranks`.
+///
+/// # Errors
+/// Fails if a path holds no trace, or if the output cannot be written.
+pub fn run(args: &Args) -> Result<Ended> {
+    let progress = Progress::new(args.quiet, "reading");
+    let paths = args.choice.paths(&args.run)?;
+    let need = Ranks::need();
+    let mut frames = args.choice.open(&paths, &need)?;
+    args.choice.align(&mut frames, false)?;
+    let labels = Labels::new(&frames, Demangling::On);
+    let filter = args.choice.filter(args.choice.selection()?, &labels)?;
+    let ranks = Ranks::of(&labels, &filter)?;
+    if ranks.rows.is_empty() {
+        let places: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+        return Err(Error::nothing(format!(
+            "{}: no kernel was recorded, so there are no ranks",
+            places.join(", ")
+        ))
+        .remedy("name the traces of a distributed run, or its folder; `gpuprof info` says what is in them"));
+    }
+    let mut notes = frames.all_notes();
+    notes.extend(partial::notes(&frames, &filter, &need)?);
+    progress.finish();
+    say(&notes);
+    let notes: Vec<String> = notes.into_iter().map(|note| note.text).collect();
+    // Programs get all rows.
+    let is_for_people = matches!(args.format, Format::Table | Format::Markdown);
+    let top = match (args.all, args.top) {
+        (true, _) => None,
+        (false, None) if !is_for_people => None,
+        (false, top) => Some(top.unwrap_or(ROWS)),
+    };
+    let shown = Shown { ranks: &ranks, rows: args.rows, top, notes: &notes };
+    let terminal =
+        if args.format == Format::Table { TerminalText::of_stdout(args.wide) } else { TerminalText::default() };
+    let mut out = terminal.lines(BufWriter::new(io::stdout()));
+    shown.write(&mut out, args.format).and_then(|()| out.flush()).map_err(|e| Error::output(&e))?;
+    Ok(Ended::Exited(if ranks.obstacle.is_some() { NOT_COMPARABLE } else { 0 }))
+}
