@@ -3,12 +3,14 @@
 use super::stdin::Paths;
 use super::times::When;
 use crate::analysis::labels::Labels;
+use crate::analysis::ranks::Shifts;
+use crate::demangle::Demangling;
 use crate::error::{Error, Result};
 use crate::import::function_log::{Options, Stamp, Zone};
 use crate::open::function_logs::FunctionLogs;
 use crate::trace::frames::Frames;
 use crate::trace::select::{Filter, Selection};
-use crate::trace::sink::Need;
+use crate::trace::sink::{Need, Note};
 use regex::Regex;
 use std::path::{Path, PathBuf};
 
@@ -20,6 +22,8 @@ pub enum Align {
     Clock,
     /// All begin at 0.
     Start,
+    /// So that collectives of NCCL end on all ranks at once.
+    Collectives,
 }
 
 /// Which rows take part.
@@ -41,7 +45,8 @@ pub struct RowArguments {
     #[arg(long, value_name = "TIME")]
     to: Option<When>,
 
-    /// How several traces share a time line: by their clocks, or all beginning at 0
+    /// How several traces share a time line: by their clocks, all beginning at 0, or with collectives of NCCL ending on all
+    /// ranks at once
     #[arg(long, value_name = "HOW", default_value = "clock")]
     align: Align,
 
@@ -125,7 +130,11 @@ impl RowArguments {
     /// # Errors
     /// Fails as [`Events::open`] does.
     pub fn open(&self, paths: &[PathBuf], need: &Need) -> Result<Frames> {
-        let mut frames = self.events.open(paths, need)?;
+        let mut need = need.clone();
+        if self.align == Align::Collectives {
+            need.add(&Shifts::need());
+        }
+        let mut frames = self.events.open(paths, &need)?;
         if self.fold_ranges {
             frames.names.fold_numbers();
         }
@@ -181,6 +190,9 @@ impl RowArguments {
         if self.align == Align::Start {
             return frames.align_starts();
         }
+        if self.align == Align::Collectives {
+            return align_collectives(frames);
+        }
         if frames.mixes_epochs() && (shows_times || self.has_times()) {
             return Err(Error::new("some of these traces count time from 1970 and others from their own start")
                 .remedy("list them apart, or let all begin at 0 with --align start"));
@@ -229,6 +241,19 @@ impl RowArguments {
         }
         Filter::resolve(selection, labels.frames(), |kernel| labels.name_of(kernel).to_owned())
     }
+}
+
+/// Puts all ranks on the clock of the first one.
+fn align_collectives(frames: &mut Frames) -> Result<()> {
+    let found = Shifts::of(&Labels::new(frames, Demangling::On))?;
+    let shifts = found.map_err(|why| {
+        Error::new(format!("--align collectives: the clocks of the ranks cannot be put on one time: {why}"))
+            .remedy("--align clock shows times as the traces have them; `gpuprof ranks` says more")
+    })?;
+    frames.move_processes(&shifts.by_process, shifts.has_epoch);
+    let note = |text| Note { code: "aligned-collectives", text };
+    frames.notes.extend(shifts.notes.into_iter().map(note));
+    Ok(())
 }
 
 /// What `--filter` may begin with.

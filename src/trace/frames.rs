@@ -234,6 +234,18 @@ impl Frames {
         Ok(())
     }
 
+    /// Adds something to the times of processes, by ordinal. `has_epoch`: they count from 1970 then.
+    pub fn move_processes(&mut self, shifts_ns: &BTreeMap<u32, i64>, has_epoch: bool) {
+        for (&process, shift_ns) in shifts_ns {
+            let offset_ns = self.offset_ns(process).saturating_add(*shift_ns);
+            let Some(known) = self.processes.get_mut(process as usize) else { continue };
+            match has_epoch {
+                true => known.info.unix_offset_ns = Some(offset_ns),
+                false => known.info.aligned_ns = Some(offset_ns),
+            }
+        }
+    }
+
     /// The native files among the open ones.
     pub fn natives(&self) -> &[NativeFile] {
         &self.natives

@@ -2,7 +2,7 @@
 
 use crate::common::build::{Name, Native, NativeWriter, Random, Story};
 
-use crate::common::{TempFolder, command, gpuprof, shared, skip};
+use crate::common::{TempFolder, command, gpuprof, refused, shared, skip};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -516,6 +516,34 @@ fn the_answer_does_not_depend_on_names_of_files_or_threads() {
     let first = answer("a", "1");
     assert_eq!(answer("a", "4"), first);
     assert_eq!(answer("b", "2"), first);
+}
+
+#[test]
+fn listings_can_be_put_on_one_time() {
+    let folder = TempFolder::new("cli-ranks-align");
+    let mut run = with_slow(4, 1, 1_000_000, 0);
+    run.clocks = BTreeMap::from([(1, (350_000, 0.0)), (3, (-2_000_000, 0.0))]);
+    let path = run.write(&folder, "run");
+    let ends = |how: &str| -> Vec<i64> {
+        let args = ["report", &path, "--view", "cuda_gpu_trace", "--format", "json", "--align", how];
+        let answer = gpuprof(&args);
+        let document: Value = serde_json::from_str(&answer.stdout).expect("JSON");
+        let list = &document["tables"][0]["rows"];
+        let is_collective = |row: &&Value| row["Name"].as_str().is_some_and(|name| name.starts_with("nccl"));
+        let end =
+            |row: &Value| row["Start (ns)"].as_i64().expect("ns") + row["Duration (ns)"].as_i64().expect("ns");
+        let mut ends: Vec<i64> = rows(list).iter().filter(is_collective).map(end).collect();
+        ends.sort_unstable();
+        ends.dedup();
+        assert!(how == "clock" || answer.stderr.contains("times are those of rank 0"), "{}", answer.stderr);
+        ends
+    };
+    // Of four ranks, two with a clock of their own, each collective has three ends; on one time it has one.
+    assert_eq!(ends("clock").len(), 60);
+    assert_eq!(ends("collectives").len(), 20);
+    let alone = folder.path().join("run/rank0.json");
+    let words = ["--align collectives", "one rank only", "--align clock"];
+    refused(&["report", alone.to_str().expect("UTF-8"), "--align", "collectives"], &words);
 }
 
 #[test]
