@@ -51,7 +51,7 @@ enum Answer {
 }
 
 /// In the order in which they are of use.
-static TOOLS: [Tool; 6] = [OPEN, INSIGHTS, VIEW, QUERY, DIFF, PICTURE];
+static TOOLS: [Tool; 7] = [OPEN, INSIGHTS, VIEW, QUERY, DIFF, RANKS, PICTURE];
 
 const OPEN: Tool = Tool {
     name: "open",
@@ -78,7 +78,8 @@ const VIEW: Tool = Tool {
     title: "A table about a trace",
     description: "One of the ready-made tables, named as the reports of Nsight Systems are: for example cuda_gpu_kern_sum \
                   (kernels by total time), cuda_gpu_kern_sum:base, cuda_api_sum, cuda_gpu_mem_time_sum, nvtx_sum, \
-                  nvtx_gpu_proj_sum, gpu_gaps, gpu_gap_causes, gpu_time_breakdown. A name that does not exist is answered with \
+                  nvtx_gpu_proj_sum, gpu_gap_causes, gpu_time_breakdown, steps_sum and steps_slow (iterations and why the slowest are \
+                  slow), cuda_launch_stats, gpu_hidden_copies. A name that does not exist is answered with \
                   the list of all. Times are in nanoseconds.",
     arguments: &[
         needed("path", path),
@@ -110,6 +111,15 @@ const DIFF: Tool = Tool {
                   make smaller differences visible.",
     arguments: &[needed("before", paths), needed("after", paths), optional("by", by), optional("rows", view_rows)],
     answer: diff,
+};
+
+const RANKS: Tool = Tool {
+    name: "ranks",
+    title: "Who makes the others wait",
+    description: "Holds the ranks of one distributed run against each other: clocks put on one time, collectives matched, which \
+                  ranks begin late again and again and why, bandwidth of communicators, how much of each GPU's time was left over.",
+    arguments: &[needed("path", path), optional("rows", view_rows)],
+    answer: ranks,
 };
 
 const PICTURE: Tool = Tool {
@@ -320,6 +330,14 @@ fn diff(given: &Given, program: &Program) -> Result<Answer> {
         arguments.push(format!("--{side}").into());
         arguments.extend(given.paths(side)?.into_iter().map(OsString::from));
     }
+    object(program, &arguments)
+}
+
+fn ranks(given: &Given, program: &Program) -> Result<Answer> {
+    let top = given.number("rows", VIEW_ROWS[0], VIEW_ROWS[1])?;
+    let mut arguments: Vec<OsString> = ["ranks", "--quiet", "--format=json"].map(Into::into).to_vec();
+    arguments.push(format!("--top={top}").into());
+    arguments.push(given.path("path")?.into());
     object(program, &arguments)
 }
 

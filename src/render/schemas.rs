@@ -22,6 +22,8 @@ pub const INFO: &str = "gpuprof/info/1";
 pub const QUERY: &str = "gpuprof/query/1";
 /// `gpuprof diff`.
 pub const DIFF: &str = "gpuprof/diff/1";
+/// `gpuprof ranks`.
+pub const RANKS: &str = "gpuprof/ranks/1";
 /// `gpuprof doctor`.
 pub const DOCTOR: &str = "gpuprof/doctor/1";
 /// `gpuprof top`.
@@ -40,6 +42,7 @@ pub const SCHEMAS: &[Schema] = &[
     Schema { name: INFO, command: "gpuprof info --format json", keys: "`notes`, `tables`" },
     Schema { name: QUERY, command: "gpuprof query --format json", keys: "`notes`, `tables`" },
     Schema { name: DIFF, command: "gpuprof diff --format json", keys: "see [diff.md](diff.md)" },
+    Schema { name: RANKS, command: "gpuprof ranks --format json", keys: "see [ranks.md](ranks.md)" },
     Schema {
         name: DOCTOR,
         command: "gpuprof doctor --format json",

@@ -4,12 +4,10 @@ mod lines;
 mod tables;
 
 use crate::analysis::ranks::{HeatMap, Ranks};
+use crate::render::schemas;
 use crate::render::table::{Format, Table};
 use serde_json::{Value, json};
 use std::io::{self, Write};
-
-/// What the JSON of this version is called. Fields may be added; none changes its meaning under this name.
-pub const SCHEMA: &str = "gpuprof/ranks/1";
 
 /// What makes a row of the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -128,7 +126,7 @@ impl Shown<'_> {
                 .collect::<Vec<Value>>()
         });
         json!({
-            "schema": SCHEMA,
+            "schema": schemas::RANKS,
             "verdict": ranks.verdict(),
             "reason": ranks.obstacle.as_ref().or(unjudged),
             "ranks_in_all": ranks.rows.len(),

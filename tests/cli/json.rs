@@ -2,6 +2,7 @@
 
 use crate::common::build::{Story, labelled, native};
 use crate::common::{TempFolder, command};
+use gpuprof::render::schemas::SCHEMAS;
 use serde_json::Value;
 use std::path::Path;
 
@@ -17,11 +18,10 @@ fn every_answer_has_the_schema_that_the_documentation_lists() {
     let trace = folder.argument("run.gpuprof", &native(&Story::sample(200)));
     let documented =
         std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/json.md")).expect("docs/json.md");
-    let rows = documented.lines().filter_map(|line| line.strip_prefix("| `gpuprof/")?.split_once("` | `"));
-    let mut count = 0;
-    for (name, rest) in rows {
-        let (written_by, keys) = rest.split_once("` | ").expect("three columns");
-        let mut args: Vec<&str> = written_by.split(' ').skip(1).collect();
+    for schema in SCHEMAS {
+        let row = format!("| `{}` | `{}` | {} |", schema.name, schema.command, schema.keys);
+        assert!(documented.contains(&row), "docs/json.md has no row {row}");
+        let mut args: Vec<&str> = schema.command.split(' ').skip(1).collect();
         match args[0] {
             // It compares two.
             "diff" => args.extend([trace.as_str(), trace.as_str()]),
@@ -31,16 +31,16 @@ fn every_answer_has_the_schema_that_the_documentation_lists() {
             _ => args.push(&trace),
         }
         let answer = json(&args);
-        assert_eq!(answer["schema"], format!("gpuprof/{name}"), "{args:?}");
+        assert_eq!(answer["schema"], schema.name, "{args:?}");
         let first = answer.as_object().expect("an object").keys().next().expect("a key");
         assert_eq!(first, "schema", "{args:?}");
-        let keys: Vec<&str> = keys.split('`').skip(1).step_by(2).collect();
+        let keys: Vec<&str> = schema.keys.split('`').skip(1).step_by(2).collect();
         for key in keys {
             assert!(answer.get(key).is_some(), "{args:?} has no {key}: {answer}");
         }
-        count += 1;
     }
-    assert_eq!(count, 8);
+    let rows = documented.lines().filter(|line| line.starts_with("| `gpuprof/")).count();
+    assert_eq!(rows, SCHEMAS.len());
 }
 
 #[test]

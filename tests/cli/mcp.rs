@@ -108,7 +108,7 @@ fn a_client_learns_what_there_is_and_asks_it() {
     let answer = client.ask("tools/list", &json!({}));
     let tools = answer["result"]["tools"].as_array().expect("a list");
     let names: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
-    assert_eq!(names, ["open", "insights", "view", "query", "diff", "picture"]);
+    assert_eq!(names, ["open", "insights", "view", "query", "diff", "ranks", "picture"]);
     for tool in tools {
         assert_eq!(tool["annotations"]["readOnlyHint"], true);
         let schema = &tool["inputSchema"];
@@ -138,6 +138,8 @@ fn a_client_learns_what_there_is_and_asks_it() {
     assert!(schema["text"].as_str().expect("a text").contains("kernels_by_name"), "{schema}");
     let diff = client.answer("diff", &json!({ "before": ["old.gpuprof"], "after": ["new.gpuprof"] }));
     assert_eq!((&diff["schema"], &diff["verdict"]), (&"gpuprof/diff/1".into(), &"slower".into()));
+    let ranks = client.answer("ranks", &json!({ "path": "old.gpuprof" }));
+    assert_eq!((&ranks["schema"], &ranks["verdict"]), (&"gpuprof/ranks/1".into(), &"cannot be judged".into()));
     let drawn = client.ask("tools/call", &json!({ "name": "picture", "arguments": { "path": "old.gpuprof" } }));
     let content = &drawn["result"]["content"][0];
     assert_eq!((&content["type"], &content["mimeType"]), (&"image".into(), &"image/png".into()));

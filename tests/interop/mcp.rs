@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
-const TOOLS: [&str; 6] = ["open", "insights", "view", "query", "diff", "picture"];
+const TOOLS: [&str; 7] = ["open", "insights", "view", "query", "diff", "ranks", "picture"];
 
 fn trace(folder: &TempFolder) -> Story {
     let story = Story::sample(500).with_ranges();
@@ -34,8 +34,8 @@ fn the_client_of_the_sdk_asks_everything_and_understands_the_answers() {
     assert_eq!((&seen["name"], &seen["tools"]), (&"gpuprof".into(), &serde_json::json!(TOOLS)));
     let total_ns: i64 = story.kernels.iter().map(|kernel| kernel.end - kernel.start).sum();
     assert_eq!(seen["query"]["rows"], serde_json::json!([{ "n": story.kernels.len(), "ns": total_ns }]));
-    let schemas = ["open", "insights", "view", "query", "diff"].map(|tool| seen[tool]["schema"].as_str());
-    let expected = ["info", "insights", "report", "query", "diff"].map(|name| format!("gpuprof/{name}/1"));
+    let schemas = ["open", "insights", "view", "query", "diff", "ranks"].map(|tool| seen[tool]["schema"].as_str());
+    let expected = ["info", "insights", "report", "query", "diff", "ranks"].map(|name| format!("gpuprof/{name}/1"));
     assert_eq!(schemas, expected.each_ref().map(|name| Some(name.as_str())));
     assert_eq!((&seen["diff"]["verdict"], &seen["picture"]), (&"no difference".into(), &"image/png".into()));
     assert!(seen["refused"].as_str().expect("a text").contains("outside of the folders"), "{seen}");

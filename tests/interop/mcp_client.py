@@ -23,6 +23,7 @@ async def main(gpuprof, folder):
             "view": {**run, "view": "cuda_gpu_kern_sum"},
             "query": {**run, "sql": "SELECT count(*) AS n, sum(duration_ns) AS ns FROM kernel"},
             "diff": {"before": ["run.gpuprof"], "after": ["run.gpuprof"]},
+            "ranks": run,
             "picture": run,
         }
         assert set(calls) == set(seen["tools"])
