@@ -114,10 +114,11 @@ impl Gap {
 
 /// When the recording was on, by process. A process without windows was recorded throughout.
 #[derive(Debug, Default)]
-struct Windows(HashMap<u32, Vec<(i64, i64)>>);
+pub(super) struct Windows(HashMap<u32, Vec<(i64, i64)>>);
 
 impl Windows {
-    fn read(frames: &Frames) -> Result<Windows> {
+    /// Reads them all.
+    pub(super) fn read(frames: &Frames) -> Result<Windows> {
         let mut all: Vec<(u32, i64, i64)> = frames.fold(
             &tables::CAPTURE,
             &[capture::START_NS, capture::END_NS],
@@ -144,7 +145,7 @@ impl Windows {
 
     /// Whether the recording of the process was off at some time between two moments. Work that was launched in a window may
     /// run behind it, so what counts is whether a window ends and another one begins.
-    fn was_off(&self, process: u32, from_ns: i64, to_ns: i64) -> bool {
+    pub(super) fn was_off(&self, process: u32, from_ns: i64, to_ns: i64) -> bool {
         let Some(windows) = self.0.get(&process) else { return false };
         let begun = windows.partition_point(|&(start_ns, _)| start_ns <= to_ns);
         begun > 0 && {

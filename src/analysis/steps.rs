@@ -2,7 +2,8 @@
 //!
 //! **Steps are found** for each process by its ranges ([`ranges`]), else by the sequence of kernels that the busiest stream repeats
 //! ([`sequence`]). A step of the first kind lasts as long as its range, on the host. One of the second kind lasts from the
-//! start of its first kernel to the start of the first kernel of the next step, or, if no step follows, to the end of its last kernel.
+//! start of its first kernel to the start of the first kernel of the next step, or, if no step follows or the recording was off in between,
+//! to the end of its last kernel.
 //!
 //! **Busy and idle time** is that between the start and the end of the step, whoever launched the work: on one GPU both add up to the
 //! length of the step. Of several GPUs the times are added up. **Counted** is the work that the step launched, or, where the call is not
@@ -11,7 +12,7 @@
 //! **Warm-up** are the first steps for as long as they take more than 1.25 times the median of the second half of all steps, at most
 //! the first half; of fewer than four steps none. Statistics are of the steps behind them.
 
-use super::gap_causes::GapFinder;
+use super::gap_causes::{GapFinder, Windows};
 use super::in_time::{self, Call, InTime, Work, WorkKind};
 use super::labels::Labels;
 use super::recent_calls::Remembered;
@@ -232,6 +233,7 @@ fn by_sequence(frames: &Frames, filter: &Filter, found: &mut BTreeMap<u32, Proce
     }
     busiest.retain(|process, _| !found.contains_key(process));
     let streams: BTreeSet<Stream> = busiest.values().map(|(_, stream)| *stream).collect();
+    let windows = Windows::read(frames)?;
     for (stream, mut chain) in chains(frames, filter, &streams)? {
         chain.sort_unstable();
         let (process, device, stream) = stream;
@@ -240,7 +242,9 @@ fn by_sequence(frames: &Frames, filter: &Filter, found: &mut BTreeMap<u32, Proce
             Some(repeats) => Source::Sequence { device, stream, period: repeats.period },
             None => Source::None,
         };
-        let steps = repeats.map_or_else(Vec::new, |repeats| of_chain(&chain, &repeats.steps));
+        let steps = repeats.map_or_else(Vec::new, |repeats| {
+            of_chain(&chain, &repeats.steps, |from_ns, to_ns| windows.was_off(process, from_ns, to_ns))
+        });
         found.insert(process, ProcessSteps::new(process, source, steps));
     }
     // Processes that only copy have no steps, which has to be said too.
@@ -291,15 +295,16 @@ fn chains(
     )
 }
 
-/// Steps in time, of steps as parts of a chain.
-fn of_chain(chain: &[sequence::Link], parts: &[(usize, usize)]) -> Vec<Step> {
+/// Steps in time, of steps as parts of a chain. `was_off` says whether the recording was off between two moments: a step does not last
+/// over such a time, and what it had begun before is none.
+fn of_chain(chain: &[sequence::Link], parts: &[(usize, usize)], was_off: impl Fn(i64, i64) -> bool) -> Vec<Step> {
     let next = parts.iter().skip(1).map(Some).chain([None]);
-    let timed = parts.iter().zip(next).map(|(&(from, to), next)| {
-        let to_ns = match next {
-            Some(&(next, _)) if next == to => chain[to].start_ns,
-            _ => chain[from..to].iter().map(|link| link.end_ns).max().unwrap_or(chain[from].start_ns),
-        };
-        step(None, chain[from].start_ns, to_ns)
+    let timed = parts.iter().zip(next).filter_map(|(&(from, to), next)| {
+        let from_ns = chain[from].start_ns;
+        let end_ns = chain[from..to].iter().map(|link| link.end_ns).max()?;
+        let next_ns = next.filter(|next| next.0 == to).map(|_| chain[to].start_ns);
+        let to_ns = next_ns.filter(|&next_ns| !was_off(end_ns, next_ns)).unwrap_or(end_ns);
+        (!was_off(from_ns, end_ns)).then(|| step(None, from_ns, to_ns))
     });
     timed.collect()
 }

@@ -254,6 +254,37 @@ fn steps_by_ranges_are_those_of_the_ranges() {
     compare_shared(test, "steps", &STEPS, &["torch/ddp_sampled_rank0.json.gz"], without_causes);
 }
 
+#[test]
+fn steps_do_not_last_while_the_recording_is_off() {
+    let folder = TempFolder::new("cli-oracles-off");
+    let mut story = Story::empty();
+    for number in 0..20 {
+        // Between the tenth and the eleventh step 50 ms were not recorded.
+        let at = 1_000_000 + number * 100_000 + if number < 10 { 0 } else { 50_000_000 };
+        story = story.with_kernel(Name::plain("a"), at, 20_000).with_kernel(Name::plain("b"), at + 30_000, 20_000);
+    }
+    let window = |(start_ns, end_ns)| trace_format::tables::CaptureRow {
+        start_ns,
+        end_ns: Some(end_ns),
+        starts: 1,
+        stops: 1,
+        ..Default::default()
+    };
+    let mut file = Vec::new();
+    let mut writer = NativeWriter::begin(&mut file, &story, Native::default());
+    writer.kernels(&story.kernels);
+    writer.rows([(500_000, 1_990_000), (51_900_000, 53_000_000)].map(window).to_vec());
+    writer.rest(&story);
+    writer.close();
+    let path = folder.argument("off.gpuprof", &file);
+    let document = gpuprof(&["report", "--view", "steps", "--format", "json", &path]).stdout;
+    let document: Value = serde_json::from_str(&document).expect("JSON");
+    let rows = document["tables"][0]["rows"].as_array().expect("rows");
+    let walls: Vec<i64> = rows.iter().map(|row| row["Wall (ns)"].as_i64().expect("a length")).collect();
+    let expected: Vec<i64> = (0..20).map(|number| if number % 10 == 9 { 50_000 } else { 100_000 }).collect();
+    assert_eq!(walls, expected);
+}
+
 /// Views of GPU work that one oracle answers.
 const OF_WORK: [&str; 8] = [
     "gpu_class_overlap",

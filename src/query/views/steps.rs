@@ -40,7 +40,15 @@ impl Source for Steps {
         ]
     }
     fn tables(&self) -> Vec<&'static TableSpec> {
-        vec![&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH, &tables::API, &tables::RANGE]
+        vec![
+            &tables::KERNEL,
+            &tables::MEMCPY,
+            &tables::MEMSET,
+            &tables::GRAPH,
+            &tables::API,
+            &tables::RANGE,
+            &tables::CAPTURE,
+        ]
     }
     fn read(&self, trace: &Trace, _: &[&str]) -> Result<DataFrame> {
         let labels = Labels::new(&trace.frames, Demangling::On);

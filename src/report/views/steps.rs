@@ -13,8 +13,15 @@ use crate::trace::sink::Detail;
 use trace_format::schema::TableSpec;
 use trace_format::tables;
 
-const TABLES: &[&TableSpec] =
-    &[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH, &tables::API, &tables::RANGE];
+const TABLES: &[&TableSpec] = &[
+    &tables::KERNEL,
+    &tables::MEMCPY,
+    &tables::MEMSET,
+    &tables::GRAPH,
+    &tables::API,
+    &tables::RANGE,
+    &tables::CAPTURE,
+];
 
 /// `steps`.
 pub(super) static STEPS: Named = Named {
