@@ -12,8 +12,10 @@ use crate::launch::supervise::Ended;
 use crate::render::table::Format;
 use crate::render::terminal_text::TerminalText;
 use crate::report::ranks::{Rows, Shown};
+use crate::trace::sink::Need;
 use std::io::{self, BufWriter, Write as _};
 use std::path::PathBuf;
+use trace_format::tables;
 
 /// The exit status when ranks cannot be held against each other.
 const NOT_COMPARABLE: i32 = 4;
@@ -70,7 +72,11 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Ended> {
     let progress = Progress::new(args.quiet, "reading");
     let paths = args.choice.paths(&args.run)?;
-    let need = Ranks::need();
+    let mut need = Ranks::need();
+    if !args.choice.is_everything() {
+        // Calls and ranges say which work is chosen.
+        need.add(&Need { operators: true, ..Need::full(&[&tables::API, &tables::RANGE]) });
+    }
     let mut frames = args.choice.open(&paths, &need)?;
     args.choice.align(&mut frames, false)?;
     let labels = Labels::new(&frames, Demangling::On);

@@ -13,6 +13,12 @@ use trace_format::tables::MemoryRow;
 /// Where the made-up runs begin.
 const BASE_NS: i64 = 1_700_000_000_000_000_000;
 
+/// When the range of every rank begins.
+const RANGE_NS: i64 = 100_000_000;
+
+/// How long before its start a kernel is launched.
+const LAUNCH_NS: i64 = 10_000;
+
 const ALL_REDUCE: &str = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
 
 /// Runs `ranks` whatever its exit status, which comes back too.
@@ -70,7 +76,7 @@ impl Run {
     /// A run of steps: what a rank computes in a step, after how long, and then an AllReduce of 100 MB by all.
     fn steps(ranks: usize, steps: usize, step: impl Fn(usize, usize) -> (i64, i64)) -> Run {
         let mut run = Run::new(ranks);
-        let mut began = 1_000_000;
+        let mut began = 10_000_000;
         for at in 0..steps {
             let starts: Vec<(usize, i64)> = (0..ranks)
                 .map(|rank| {
@@ -105,11 +111,23 @@ impl Run {
                 args["Process Group Name"] = format!("{}", ranks[0]).into();
                 args["Process Group Ranks"] = format!("{ranks:?}").into();
             }
-            let comma = if events.is_empty() { "" } else { "," };
             let micros = |ns: i64| format!("{}.{:03}", ns / 1_000, ns % 1_000);
+            if events.is_empty() {
+                // A range of the program from 100 ms to 10 s.
+                let (from, to) = (micros(shown(RANGE_NS)), micros(10_000_000_000));
+                let _ = write!(
+                    events,
+                    r#"{{"ph":"X","cat":"user_annotation","name":"ProfilerStep#1","pid":1,"tid":1,"ts":{from},"dur":{to}}}"#
+                );
+            }
+            let launched = micros(shown(kernel.start - LAUNCH_NS));
             let _ = write!(
                 events,
-                r#"{comma}{{"ph":"X","cat":"kernel","name":"{}","pid":0,"tid":{},"ts":{},"dur":{},"args":{args}}}"#,
+                r#",{{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":{launched},"dur":5,"args":{{"correlation":{correlation},"cbid":211}}}}"#
+            );
+            let _ = write!(
+                events,
+                r#",{{"ph":"X","cat":"kernel","name":"{}","pid":0,"tid":{},"ts":{},"dur":{},"args":{args}}}"#,
                 kernel.name,
                 kernel.stream,
                 micros(start),
@@ -159,11 +177,11 @@ fn the_rank_that_makes_the_others_wait_is_named_with_the_cause() {
     // 20 times 1.5 ms, less what the second latest of seven is later than the middle one.
     let gain = answer["gain_ns"].as_i64().expect("a number");
     assert!((28_000_000..30_500_000).contains(&gain), "{gain}");
-    // 350 us and 20 ppm, counted from the first end at about 12.3 ms: 0.2 us more.
+    // 350 us and 20 ppm, counted from the first end at about 23 ms: 0.5 us more.
     let clock = |rank: usize, field: &str| answer["ranks"][rank][field].as_f64().expect("a number");
-    assert!((clock(3, "Clock Ahead (ns)") - 350_240.0).abs() < 500.0, "{answer}");
+    assert!((clock(3, "Clock Ahead (ns)") - 350_460.0).abs() < 500.0, "{answer}");
     assert!((clock(3, "Clock Drift (ppm)") - 20.0).abs() < 0.5, "{answer}");
-    assert!((clock(2, "Clock Ahead (ns)") + 1_000_150.0).abs() < 500.0, "{answer}");
+    assert!((clock(2, "Clock Ahead (ns)") + 1_000_275.0).abs() < 500.0, "{answer}");
     assert!((clock(2, "Clock Drift (ppm)") + 12.0).abs() < 0.5, "{answer}");
     // The one that is waited for does not wait, and its row is empty.
     let map: Vec<&str> = text.lines().filter(|line| line.ends_with('|')).collect();
@@ -364,7 +382,7 @@ fn recordings_that_began_at_other_moments_are_matched() {
     let folder = TempFolder::new("cli-ranks-shifted");
     let mut run = with_slow(4, 3, 2_000_000, 0);
     let whole = json(&[&run.write(&folder, "whole")]);
-    run.kernels[1].retain(|kernel| kernel.start > 40_000_000);
+    run.kernels[1].retain(|kernel| kernel.start > 50_000_000);
     let answer = json(&[&run.write(&folder, "cut")]);
     assert_eq!(answer["stragglers"][0]["rank"], 3, "{answer}");
     assert_eq!(answer["stragglers"][0]["last"], whole["stragglers"][0]["last"]);
@@ -422,7 +440,10 @@ fn traces_that_say_nothing_about_collectives_are_matched_by_their_streams() {
     assert_eq!(answer["slow_links"]["reason"], "the traces do not say how many bytes collectives move");
     let text = ranks(&[&path]).1;
     assert!(text.contains("Bandwidth is not known: the traces do not say how many bytes"), "{text}");
-    assert!(text.contains("Memory: at most rank 3 4.0 GiB were allocated at a time, and rank 0 1.0 GiB"), "{text}");
+    assert!(
+        text.contains("Memory: rank 3 had the most allocated at a time (4.0 GiB), rank 0 the least (1.0 GiB)"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -516,6 +537,19 @@ fn the_answer_does_not_depend_on_names_of_files_or_threads() {
     let first = answer("a", "1");
     assert_eq!(answer("a", "4"), first);
     assert_eq!(answer("b", "2"), first);
+}
+
+#[test]
+fn a_range_chooses_the_steps_that_are_judged() {
+    let folder = TempFolder::new("cli-ranks-range");
+    let run = with_slow(4, 1, 1_000_000, 0);
+    let path = run.write(&folder, "run");
+    let is_inside = |kernel: &&Kernel| kernel.group.is_some() && kernel.start - LAUNCH_NS >= RANGE_NS;
+    let inside: Vec<usize> = run.kernels.iter().map(|of_rank| of_rank.iter().filter(is_inside).count()).collect();
+    assert!((5..20).contains(&inside[0]) && inside.iter().all(|count| *count == inside[0]), "{inside:?}");
+    let answer = json(&[&path, "--range", "ProfilerStep*"]);
+    assert_eq!((&answer["collectives_in_all"], &answer["stragglers"][0]["rank"]), (&inside[0].into(), &1.into()));
+    assert_eq!(json(&[&path])["collectives_in_all"], 20);
 }
 
 #[test]

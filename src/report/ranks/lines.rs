@@ -69,13 +69,13 @@ impl Shown<'_> {
         match &ranks.memory {
             Err(why) => lines.push(format!("Memory of ranks is not known: {why}.")),
             Ok(memory) => {
-                let of = |(place, bytes): (usize, i64)| {
-                    format!("rank {} {}", ranks.number(place), size(bytes.max(0) as u64, &BINARY))
-                };
+                let bytes = |bytes: i64| size(bytes.max(0) as u64, &BINARY);
                 lines.push(format!(
-                    "Memory: at most {} were allocated at a time, and {}; the most is {:.2} times the mean of all.",
-                    of(memory.most),
-                    of(memory.least),
+                    "Memory: rank {} had the most allocated at a time ({}), rank {} the least ({}); the most is {:.2} times the mean of all.",
+                    ranks.number(memory.most.0),
+                    bytes(memory.most.1),
+                    ranks.number(memory.least.0),
+                    bytes(memory.least.1),
                     memory.imbalance
                 ));
             }
