@@ -107,6 +107,7 @@ impl Shown<'_> {
                     json!({
                         "rank": ranks.number(one.late.rank),
                         "cause": one.cause.word(),
+                        "communicator": ranks.lanes.get(one.lane).map(|lane| lane.text()),
                         "median_late_ns": one.late.median_ns,
                         "late_ns": one.late.total_ns,
                         "last": one.late.last,

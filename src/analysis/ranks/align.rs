@@ -159,7 +159,7 @@ fn fit(pairs: &[(i64, i64)], from_ns: i64) -> Result<Clock, String> {
     pairs.sort_unstable();
     let mut ahead: Vec<i64> = pairs.iter().map(|(at, own)| own.saturating_sub(*at)).collect();
     let middle = median(&mut ahead.clone()).unwrap_or(0);
-    // Behind the comma only what differs: the clocks may be decades apart.
+    // Floats hold only what differs: the clocks may be decades apart.
     let points: Vec<(f64, f64)> = pairs
         .iter()
         .zip(&ahead)

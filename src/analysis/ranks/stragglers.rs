@@ -8,7 +8,7 @@
 use super::align::{Alignment, median};
 use super::busy::Busy;
 use super::waits::Timed;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// How many standard errors the median lateness of a rank has to be above 0.
 const LEAST_SURE: f64 = 6.0;
@@ -68,8 +68,10 @@ pub struct Late {
 /// A rank that is late again and again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Straggler {
-    /// How late.
+    /// How late, to the collectives of one communicator.
     pub late: Late,
+    /// That communicator.
+    pub lane: usize,
     /// Why.
     pub cause: Cause,
     /// How much longer than that of the middle rank its GPU worked between collectives, in all.
@@ -111,8 +113,13 @@ pub fn windows(collectives: &[Timed], alignment: &Alignment, clock_of: &[usize])
     collectives.iter().map(window).collect()
 }
 
+/// Lateness by rank.
+type ByRank = BTreeMap<usize, Vec<i64>>;
+
 /// Judges. `observed_ns` is the time that everything is a share of, and ranks that began within `tolerance_ns` of each other began
 /// together. Collectives come by time.
+///
+/// Every communicator is judged by itself: a rank that is late to the few collectives of one must not be hidden by the many of another.
 pub fn judge(
     collectives: &[Timed],
     windows: &Windows,
@@ -120,29 +127,67 @@ pub fn judge(
     observed_ns: i64,
     tolerance_ns: i64,
 ) -> Stragglers {
-    let mut lateness: Vec<Vec<i64>> = vec![Vec::new(); busy.len()];
-    let mut last = vec![0_u64; busy.len()];
+    let mut all = ByRank::new();
+    let mut by_lane: BTreeMap<usize, ByRank> = BTreeMap::new();
+    let mut last: BTreeMap<(usize, usize), u64> = BTreeMap::new();
     for collective in collectives.iter().filter(|c| c.op.waits_for_all()) {
         let starts: Vec<i64> = collective.starts_ns.iter().map(|(_, start)| *start).collect();
-        let late = beyond_middle(&starts);
-        for ((rank, _), late) in collective.starts_ns.iter().zip(late) {
-            lateness[*rank].push(late);
+        let of_lane = by_lane.entry(collective.lane).or_default();
+        for ((rank, _), late) in collective.starts_ns.iter().zip(beyond_middle(&starts)) {
+            all.entry(*rank).or_default().push(late);
+            of_lane.entry(*rank).or_default().push(late);
         }
-        last[collective.last_rank] += 1;
+        *last.entry((collective.lane, collective.last_rank)).or_default() += 1;
     }
-    let mut spreads: Vec<i64> = vec![0; busy.len()];
-    let mut ranks = Vec::new();
-    for (rank, of_rank) in lateness.iter_mut().enumerate() {
+    // Of several communicators, the one to which a rank is late for the longest.
+    let mut chosen: BTreeMap<usize, (Late, usize)> = BTreeMap::new();
+    for (lane, of_lane) in by_lane {
+        let lates = lates(of_lane, |rank| last.get(&(lane, rank)).copied().unwrap_or(0));
+        for late in late_again_and_again(&lates, observed_ns, tolerance_ns) {
+            let known = chosen.entry(late.rank).or_insert_with(|| (late.clone(), lane));
+            if late.total_ns > known.0.total_ns {
+                *known = (late, lane);
+            }
+        }
+    }
+    let last_of =
+        |rank: usize| last.iter().filter(|((_, other), _)| *other == rank).map(|(_, count)| *count).sum::<u64>();
+    let mut ranks: Vec<Late> = lates(all, last_of).into_iter().map(|(late, _)| late).collect();
+    ranks.sort_by_key(|late| (std::cmp::Reverse(late.total_ns), late.rank));
+
+    let lane_of: BTreeMap<usize, usize> = chosen.iter().map(|(rank, (_, lane))| (*rank, *lane)).collect();
+    let mut excess = excess(collectives, windows, busy, &lane_of);
+    let straggler = |(late, lane): (Late, usize)| {
+        let (more_work_ns, more_idle_ns, known) = excess.remove(&late.rank).unwrap_or_default();
+        let cause = match known {
+            0 => Cause::Unknown,
+            _ if more_work_ns >= more_idle_ns => Cause::SlowKernels,
+            _ => Cause::LateHost,
+        };
+        Straggler { late, lane, cause, more_work_ns, more_idle_ns }
+    };
+    let mut named: Vec<Straggler> = chosen.into_values().map(straggler).collect();
+    named.sort_by_key(|one| (std::cmp::Reverse(one.late.total_ns), one.late.rank));
+    Stragglers { ranks, named, gain_ns: gain_ns(collectives, &lane_of).min(observed_ns) }
+}
+
+/// How late each rank was, and the median distance of that from one collective to the next.
+fn lates(lateness: ByRank, last: impl Fn(usize) -> u64) -> Vec<(Late, i64)> {
+    let late = |(rank, mut of_rank): (usize, Vec<i64>)| {
         let total_ns = of_rank.iter().map(|ns| (*ns).max(0)).fold(0, i64::saturating_add);
-        let collectives = of_rank.len();
-        let Some(median_ns) = median(of_rank) else { continue };
+        let median_ns = median(&mut of_rank)?;
         of_rank.iter_mut().for_each(|ns| *ns = ns.saturating_sub(median_ns).saturating_abs());
-        spreads[rank] = median(of_rank).unwrap_or(0);
-        ranks.push(Late { rank, collectives: collectives as u64, last: last[rank], median_ns, total_ns });
-    }
-    let spread_ns = match ranks.len() {
+        let spread_ns = median(&mut of_rank)?;
+        Some((Late { rank, collectives: of_rank.len() as u64, last: last(rank), median_ns, total_ns }, spread_ns))
+    };
+    lateness.into_iter().filter_map(late).collect()
+}
+
+/// Those of the ranks of one communicator that are late by more than chance.
+fn late_again_and_again(lates: &[(Late, i64)], observed_ns: i64, tolerance_ns: i64) -> Vec<Late> {
+    let apart_ns = match lates.len() {
         LEAST_FOR_SPREAD.. => {
-            let mut medians: Vec<i64> = ranks.iter().map(|late| late.median_ns).collect();
+            let mut medians: Vec<i64> = lates.iter().map(|(late, _)| late.median_ns).collect();
             let middle = median(&mut medians).unwrap_or(0);
             medians.iter_mut().for_each(|ns| *ns = ns.saturating_sub(middle).saturating_abs());
             median(&mut medians).unwrap_or(0) as f64 * DEVIATIONS
@@ -150,35 +195,18 @@ pub fn judge(
         _ => 0.0,
     };
     // Of few collectives the spread of one rank may come out small by chance.
-    let middle_spread = median(&mut ranks.iter().map(|late| spreads[late.rank]).collect::<Vec<i64>>()).unwrap_or(0);
-    let error_ns = |late: &Late| {
-        1.253 * DEVIATIONS * spreads[late.rank].max(middle_spread) as f64 / (late.collectives as f64).sqrt()
-    };
-    let is_named = |late: &&Late| {
+    let usual_ns = median(&mut lates.iter().map(|(_, spread)| *spread).collect::<Vec<i64>>()).unwrap_or(0);
+    let is_named = |(late, spread_ns): &&(Late, i64)| {
         let ns = late.median_ns as f64;
+        // The standard error of a median.
+        let error_ns = 1.253 * DEVIATIONS * (*spread_ns).max(usual_ns) as f64 / (late.collectives as f64).sqrt();
         late.collectives >= LEAST_COLLECTIVES as u64
             && late.median_ns > tolerance_ns
-            && ns > LEAST_SURE * error_ns(late)
-            && ns > LEAST_APART * spread_ns
+            && ns > LEAST_SURE * error_ns
+            && ns > LEAST_APART * apart_ns
             && late.total_ns as f64 * 100.0 >= LEAST_LATE_PERCENT * observed_ns as f64
     };
-    ranks.sort_by_key(|late| (std::cmp::Reverse(late.total_ns), late.rank));
-    let chosen: Vec<Late> = ranks.iter().filter(is_named).cloned().collect();
-    let names: BTreeSet<usize> = chosen.iter().map(|late| late.rank).collect();
-    let mut excess = excess(windows, busy, &names);
-    let named = chosen
-        .into_iter()
-        .map(|late| {
-            let (more_work_ns, more_idle_ns, known) = excess.remove(&late.rank).unwrap_or_default();
-            let cause = match known {
-                0 => Cause::Unknown,
-                _ if more_work_ns >= more_idle_ns => Cause::SlowKernels,
-                _ => Cause::LateHost,
-            };
-            Straggler { late, cause, more_work_ns, more_idle_ns }
-        })
-        .collect();
-    Stragglers { ranks, named, gain_ns: gain_ns(collectives, &names) }
+    lates.iter().filter(is_named).map(|(late, _)| late.clone()).collect()
 }
 
 /// How much later than the middle each of some moments is. Of two and three moments the middle is that of the others: their own
@@ -196,10 +224,19 @@ fn beyond_middle(moments: &[i64]) -> Vec<i64> {
 }
 
 /// By rank: how much longer its GPU worked, and had nothing of its own to do, than that of the middle rank, and in how many
-/// windows this is known.
-fn excess(windows: &Windows, busy: &mut [Busy], names: &BTreeSet<usize>) -> BTreeMap<usize, (i64, i64, u64)> {
+/// windows this is known. `lane_of` has the ranks that are asked for, and the communicator of each.
+fn excess(
+    collectives: &[Timed],
+    windows: &Windows,
+    busy: &mut [Busy],
+    lane_of: &BTreeMap<usize, usize>,
+) -> BTreeMap<usize, (i64, i64, u64)> {
     let mut sums: BTreeMap<usize, (i64, i64, u64)> = BTreeMap::new();
-    for window in windows.iter().filter(|window| window.iter().any(|(rank, ..)| names.contains(rank))) {
+    for (collective, window) in collectives.iter().zip(windows) {
+        let is_asked = |rank: &usize| lane_of.get(rank) == Some(&collective.lane);
+        if !window.iter().any(|(rank, ..)| is_asked(rank)) {
+            continue;
+        }
         let mut split: Vec<(usize, i64, i64)> = Vec::with_capacity(window.len());
         for &(rank, from, to) in window {
             let work = &mut busy[rank].own_work;
@@ -214,7 +251,7 @@ fn excess(windows: &Windows, busy: &mut [Busy], names: &BTreeSet<usize>) -> BTre
         let worked = beyond_middle(&split.iter().map(|(_, work, _)| *work).collect::<Vec<i64>>());
         let idle = beyond_middle(&split.iter().map(|(.., idle)| *idle).collect::<Vec<i64>>());
         for (((rank, ..), worked), idle) in split.iter().zip(worked).zip(idle) {
-            if names.contains(rank) {
+            if is_asked(rank) {
                 let sum = sums.entry(*rank).or_default();
                 *sum = (sum.0.saturating_add(worked), sum.1.saturating_add(idle), sum.2 + 1);
             }
@@ -223,12 +260,61 @@ fn excess(windows: &Windows, busy: &mut [Busy], names: &BTreeSet<usize>) -> BTre
     sums
 }
 
-/// How much earlier collectives would have begun everywhere without some ranks.
-fn gain_ns(collectives: &[Timed], without: &BTreeSet<usize>) -> i64 {
+/// How much earlier collectives would have begun everywhere without the ranks that are late to them.
+fn gain_ns(collectives: &[Timed], lane_of: &BTreeMap<usize, usize>) -> i64 {
     let one = |collective: &Timed| {
-        let others = collective.starts_ns.iter().filter(|(rank, _)| !without.contains(rank));
+        let is_late = |rank: &usize| lane_of.get(rank) == Some(&collective.lane);
+        let others = collective.starts_ns.iter().filter(|(rank, _)| !is_late(rank));
         let last = others.map(|(_, start)| *start).max()?;
         Some(collective.last_start_ns.saturating_sub(last))
     };
     collectives.iter().filter(|c| c.op.waits_for_all()).filter_map(one).fold(0, i64::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::calls::Op;
+    use super::*;
+
+    #[test]
+    fn a_rank_that_is_late_to_few_collectives_of_one_communicator_is_named() {
+        let collective = |lane: usize, at: i64, starts: Vec<(usize, i64)>| {
+            let first = starts.iter().map(|(_, start)| *start).min().expect("a rank");
+            let (last_rank, last) = *starts.iter().max_by_key(|(_, start)| *start).expect("a rank");
+            Timed {
+                lane,
+                op: Op::AllReduce,
+                number: at,
+                bytes: None,
+                size: starts.len() as u32,
+                starts_ns: starts,
+                first_start_ns: first,
+                last_start_ns: last,
+                last_rank,
+                end_ns: last + 50_000,
+                first_end_ns: last + 50_000,
+            }
+        };
+        let mut all = Vec::new();
+        for at in 0..200_i64 {
+            // Two groups of four begin within microseconds; after every twentieth time all eight, and rank 6 a millisecond later.
+            let start = at * 1_000_000;
+            let near = |rank: usize| (rank, start + (rank as i64 * 7 + at * 3) % 5 * 1_000);
+            all.push(collective(0, at, (0..4).map(near).collect()));
+            all.push(collective(1, at, (4..8).map(near).collect()));
+            if at % 20 == 19 {
+                let late = |rank: usize| (rank, near(rank).1 + if rank == 6 { 1_000_000 } else { 0 });
+                all.push(collective(2, at, (0..8).map(late).collect()));
+            }
+        }
+        let mut busy = vec![Busy::default(); 8];
+        let windows = vec![Vec::new(); all.len()];
+        let found = judge(&all, &windows, &mut busy, 200_000_000, 2_000);
+        let named: Vec<(usize, usize, Cause, u64)> =
+            found.named.iter().map(|one| (one.late.rank, one.lane, one.cause, one.late.last)).collect();
+        assert_eq!(named, [(6, 2, Cause::Unknown, 10)]);
+        assert!((9_900_000..=10_000_000).contains(&found.gain_ns), "{}", found.gain_ns);
+        assert_eq!(found.ranks[0].rank, 6);
+        assert_eq!(found.ranks[0].collectives, 210);
+    }
 }

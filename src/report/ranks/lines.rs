@@ -121,7 +121,14 @@ impl Shown<'_> {
                 ),
                 (Cause::Unknown, _) => "nothing shows why".to_owned(),
             };
-            lines.push(late_line(self.ranks.number(one.late.rank), one, &why));
+            let mut lanes: Vec<usize> = self.ranks.sums.iter().map(|sum| sum.lane).collect();
+            lanes.sort_unstable();
+            lanes.dedup();
+            let of = match (&lanes[..], self.ranks.lanes.get(one.lane)) {
+                ([_, _, ..], Some(lane)) => format!(" of {}", lane.text()),
+                _ => String::new(),
+            };
+            lines.push(late_line(self.ranks.number(one.late.rank), one, &of, &why));
         }
         if found.named.len() > MOST_NAMED {
             lines.push(format!(
@@ -169,9 +176,9 @@ impl Shown<'_> {
 }
 
 /// `Rank 17 is late: …`.
-fn late_line(number: u32, one: &Straggler, why: &str) -> String {
+fn late_line(number: u32, one: &Straggler, of: &str, why: &str) -> String {
     format!(
-        "Rank {number} is late ({}): it begins {} after the middle rank at the median and is last in {} of {}; {why}.",
+        "Rank {number} is late ({}): it begins {} after the middle rank at the median and is last in {} of {}{of}; {why}.",
         one.cause.word(),
         short_time(one.late.median_ns),
         one.late.last,
@@ -182,7 +189,7 @@ fn late_line(number: u32, one: &Straggler, why: &str) -> String {
 fn clock_line(alignment: &Alignment, rows: &[RankRow]) -> String {
     if alignment.is_one_clock {
         return format!(
-            "Clocks: all times are of one clock. Collectives end within {} of each other on half of the ranks, within {} on 95 %.",
+            "Clocks: all times are of one clock. Ends are {} from the middle of their collective at the median, {} or less in 95 %.",
             short_time(alignment.residual_ns),
             short_time(alignment.residual_95_ns)
         );
