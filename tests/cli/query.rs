@@ -486,7 +486,7 @@ fn an_output_has_the_format_that_its_name_ends_in() {
         std::fs::read(output).expect("the answer")
     };
     assert_eq!(write("a.csv", &[]), b"one\n1\n");
-    assert!(write("a.json", &[]).starts_with(b"{\"notes\":"));
+    assert!(write("a.json", &[]).starts_with(b"{\"schema\":\"gpuprof/query/1\",\"notes\":"));
     assert!(write("a.jsonl", &[]).starts_with(b"{\"one\":1}"));
     assert!(write("a.parquet", &[]).starts_with(b"PAR1"));
     assert!(write("a.txt", &[]).starts_with(b"one\n---\n"));
