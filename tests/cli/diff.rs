@@ -1,6 +1,6 @@
 //! `gpuprof diff` and `gpuprof baseline` through the real program: verdicts, limits, exit statuses and every format.
 
-use crate::common::build::Player;
+use crate::common::build::{Player, Story, native};
 use crate::common::{Answer, TempFolder, command, gpuprof, gpuprof_in, refused};
 use serde_json::Value;
 use std::process::Output;
@@ -119,6 +119,28 @@ fn runs_are_compared_by_whatever_makes_a_row() {
         assert_eq!(status, 4, "{text}");
         assert!(text.contains("cannot be compared") && text.contains("the trace holds no "), "{text}");
     }
+}
+
+#[test]
+fn streams_of_ranks_are_told_apart() {
+    let folder = TempFolder::new("cli-diff-ranks");
+    for (run, launches) in [("old", 200), ("new", 200)] {
+        for rank in 0..2 {
+            let story = Story { pid: 4242 + rank, rank: Some((rank, 2)), ..Story::sample(launches) };
+            folder.file(&format!("{run}/{rank}.gpuprof"), &native(&story));
+        }
+    }
+    let [old, new] = ["old", "new"].map(|run| folder.path().join(run).to_str().expect("a path").to_owned());
+    let answer = json(&[&old, &new, "--by", "stream", "--all"]);
+    let mut names: Vec<_> =
+        answer["rows"].as_array().expect("rows").iter().filter_map(|row| row["Name"].as_str()).collect();
+    names.sort_unstable();
+    // Two devices with two streams each.
+    let expected = (0..8).map(|i| format!("rank {}, GPU {}, stream {}", i / 4, i / 2 % 2, 7 + i % 2));
+    assert_eq!(names, expected.collect::<Vec<_>>());
+    // Within one rank there is nothing to tell apart.
+    let answer = json(&[&format!("{old}/0.gpuprof"), &format!("{new}/0.gpuprof"), "--by", "stream"]);
+    assert_eq!(answer["rows"][0]["Name"].as_str().map(|name| name.starts_with("GPU ")), Some(true), "{answer}");
 }
 
 #[test]

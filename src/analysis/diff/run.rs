@@ -207,17 +207,23 @@ fn class(name: &str) -> &str {
     }
 }
 
-/// By GPU and stream: numbers of processes and contexts differ from run to run.
+/// By GPU and stream, and by rank in a run of several: numbers of processes and contexts differ from run to run.
 fn by_stream(labels: &Labels, filter: &Filter) -> Result<Vec<Sum>> {
     let grouping = Grouping { name: ByName::No, split: Split { stream: true, ..Split::default() } };
     let (parts, _) = grouping::gpu_by_place(labels, grouping, QUANTILES, filter)?;
-    let mut all: BTreeMap<(u32, u32), Stats> = BTreeMap::new();
+    let rank = |process: u32| labels.frames().processes.get(process as usize).and_then(|process| process.info.rank);
+    let ranks: BTreeSet<Option<u32>> = parts.iter().map(|(place, _)| rank(place.process)).collect();
+    let mut all: BTreeMap<(Option<u32>, u32, u32), Stats> = BTreeMap::new();
     for (place, summary) in parts {
+        let rank = rank(place.process).filter(|_| ranks.len() > 1);
         for row in summary.rows {
-            all.entry((place.device, place.stream)).or_default().merge(row.stats);
+            all.entry((rank, place.device, place.stream)).or_default().merge(row.stats);
         }
     }
-    let named = |((device, stream), stats)| sum(format!("GPU {device}, stream {stream}"), stats);
+    let named = |((rank, device, stream), stats): ((Option<u32>, u32, u32), Stats)| {
+        let of_rank = rank.map_or(String::new(), |rank| format!("rank {rank}, "));
+        sum(format!("{of_rank}GPU {device}, stream {stream}"), stats)
+    };
     Ok(all.into_iter().map(named).collect())
 }
 
