@@ -13,6 +13,7 @@ mod functions;
 mod gaps;
 mod gpu;
 mod gpu_trace;
+mod graph_replays;
 mod host_calls;
 mod host_stacks;
 mod idle_breakdown;
@@ -25,6 +26,7 @@ mod low_use;
 mod memory;
 mod named;
 mod nsys_names;
+mod occupancy;
 mod queues;
 mod ranges;
 mod ranges_on_gpu;
@@ -90,6 +92,8 @@ pub static VIEWS: &[&dyn View] = &[
     &copies::GPU_COALESCABLE,
     &queues::GPU_QUEUE_LENGTH,
     &queues::GPU_COPY_BANDWIDTH,
+    &occupancy::GPU_OCCUPANCY,
+    &graph_replays::CUDA_GRAPH_REPLAYS,
 ];
 
 /// The argument that puts the innermost enclosing range before a kernel's name.

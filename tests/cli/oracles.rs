@@ -120,6 +120,47 @@ fn launch_statistics_are_those_of_every_launch_by_itself() {
 }
 
 #[test]
+fn occupancy_is_that_of_what_the_driver_said_of_its_gpu() {
+    let test = "occupancy_is_that_of_what_the_driver_said_of_its_gpu";
+    let folder = TempFolder::new("cli-oracles-occupancy");
+    let story = Story::sample(60);
+    let rows = |name: &str, bytes: &[u8]| -> Vec<Value> {
+        let path = folder.argument(name, bytes);
+        let document = gpuprof(&["report", "--view", "occupancy", "--format", "json", &path]).stdout;
+        let document: Value = serde_json::from_str(&document).expect("JSON");
+        document["tables"][0]["rows"].as_array().expect("rows").clone()
+    };
+    // Blocks of 8 warps with 32 registers a thread on the 80 multiprocessors of a V100, which hold 64 warps each: 640 places for grids
+    // of 16 and 17 blocks.
+    let all = rows("story.sqlite", &nsys(&story, NsysEra::Of2026));
+    assert!(all.len() >= 6, "{all:?}");
+    for row in &all {
+        let cells =
+            ["Blocks per SM", "Occupancy of Warps (%)", "Limited By", "Waves"].map(|column| row[column].clone());
+        let expected: [Value; 4] = [8.into(), 100.0.into(), "warps".into(), 0.03.into()];
+        assert_eq!(cells, expected, "{row}");
+        let empty =
+            if row["GridXYZ"].as_str().expect("a size").trim_start().starts_with("16") { 97.5 } else { 97.3 };
+        assert_eq!(row["Empty of All Waves (%)"], empty, "{row}");
+    }
+    let shares: f64 = all.iter().filter_map(|row| row["of Kernel Time (%)"].as_f64()).sum();
+    assert!((99.0..101.0).contains(&shares), "{shares}");
+    // Nobody wrote down how much shared memory these took.
+    for row in rows("story.gpuprof", &native(&story)) {
+        assert_eq!(
+            (&row["Blocks per SM"], &row["Limited By"]),
+            (&Value::Null, &"shared memory not recorded".into())
+        );
+    }
+    let files = [
+        "nsys/cloverleaf_a100_2024.5_s3.13.sqlite",
+        "nsys/gtls_rtx3060_2023.1_s3.1.sqlite",
+        "nsys/build_probe_rtx6000_noversion.sqlite",
+    ];
+    compare_shared(test, "gpu_occupancy", &["gpu_occupancy"], &files, |_| true);
+}
+
+#[test]
 fn delays_below_zero_are_counted_and_nsys_keeps_its_queue_times() {
     let folder = TempFolder::new("cli-oracles-signed");
     let mut story = Story::empty();

@@ -431,6 +431,9 @@ const LARGE: &[(&str, &str, f64)] = &[
     // From the first call, at 1 s, to the copies at 117 s.
     ("gpu_queue_length", "Span (ns)", 116e9),
     ("gpu_copy_bandwidth", "Bytes", 20e9),
+    ("gpu_occupancy", "Total Time (ns)", 15e9),
+    // This recording has no graph; `whole_graphs.rs` has.
+    ("cuda_graph_replays", "Total Time (ns)", 0.0),
 ];
 
 #[test]

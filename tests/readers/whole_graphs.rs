@@ -91,3 +91,83 @@ fn a_trace_of_the_cpu_alone_says_where_its_ranges_are() {
         answer.stderr
     );
 }
+
+/// One row for each replay's worth of nodes: start, end, stream, correlation id and graph.
+fn nodes(folder: &TempFolder, nodes: &[[i64; 5]]) -> String {
+    let path = folder.path().join("nodes.sqlite");
+    let process = 1i64 << 48 | 7 << 24;
+    let row = |[start, end, stream, correlation, graph]: &[i64; 5]| {
+        let graph = if *graph == 0 { "NULL".to_owned() } else { graph.to_string() };
+        format!("({start}, {end}, 0, 1, {stream}, {correlation}, {process}, 2, {graph})")
+    };
+    let rows: Vec<String> = nodes.iter().map(row).collect();
+    rusqlite::Connection::open(&path)
+        .and_then(|db| {
+            db.execute_batch(&format!(
+                "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
+                 INSERT INTO StringIds VALUES (2, 'axpy(float *)');
+                 CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, contextId, streamId, correlationId,
+                     globalPid, demangledName, graphId);
+                 INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES {};",
+                rows.join(", ")
+            ))
+        })
+        .expect("a database");
+    path.to_str().expect("a path").to_owned()
+}
+
+fn replays(path: &str) -> Vec<Value> {
+    let answer = common::gpuprof(&["report", path, "--view", "cuda_graph_replays", "--format", "json"]);
+    let document: Value = serde_json::from_str(&answer.stdout).expect("JSON");
+    document["tables"][0]["rows"].as_array().expect("rows").clone()
+}
+
+fn numbers(row: &Value, columns: &[&str]) -> Vec<f64> {
+    columns.iter().map(|column| row[column].as_f64().unwrap_or_else(|| panic!("{column}: {row}"))).collect()
+}
+
+#[test]
+fn replays_of_a_graph_last_from_its_first_work_to_its_last_and_gaps_are_what_none_of_it_fills() {
+    let folder = TempFolder::new("graph-replays");
+    // Of graph 5 two replays: 400 ns, of which 100 between 1200 and 1300 are empty, and 300 ns without a gap. One of graph 6, in which two
+    // nodes end together. The rest belongs to no graph, or nobody knows who launched it.
+    let path = nodes(
+        &folder,
+        &[
+            [1300, 1400, 7, 1, 5],
+            [1000, 1100, 7, 1, 5],
+            [1050, 1200, 8, 1, 5],
+            [2100, 2300, 7, 2, 5],
+            [2000, 2100, 7, 2, 5],
+            [3000, 3050, 7, 3, 6],
+            [3010, 3050, 8, 3, 6],
+            [1200, 1300, 9, 4, 0],
+            [5000, 5900, 7, 0, 5],
+        ],
+    );
+    let rows = replays(&path);
+    assert_eq!(rows.len(), 2, "{rows:?}");
+    let columns = [
+        "PID",
+        "DevId",
+        "Graph",
+        "Replays",
+        "Work per Replay",
+        "Total Time (ns)",
+        "Med (ns)",
+        "p99 (ns)",
+        "Min (ns)",
+    ];
+    assert_eq!(numbers(&rows[0], &columns), [7.0, 0.0, 5.0, 2.0, 2.5, 700.0, 350.0, 400.0, 300.0]);
+    assert_eq!(numbers(&rows[0], &["Gaps Inside (ns)", "Gaps of Total Time (%)"]), [100.0, 14.3]);
+    assert_eq!(numbers(&rows[1], &columns), [7.0, 0.0, 6.0, 1.0, 2.0, 50.0, 50.0, 50.0, 50.0]);
+    assert_eq!(numbers(&rows[1], &["Gaps Inside (ns)", "Gaps of Total Time (%)"]), [0.0, 0.0]);
+    assert!(rows.iter().all(|row| row["Traced"] == "nodes"), "{rows:?}");
+
+    let [row] = &replays(&database(&folder, false))[..] else { panic!("one graph") };
+    assert_eq!(numbers(row, &["Graph", "Replays", "Total Time (ns)", "Max (ns)"]), [5.0, 2.0, 3800.0, 2000.0]);
+    assert_eq!(
+        (&row["Traced"], &row["Work per Replay"], &row["Gaps Inside (ns)"]),
+        (&"whole".into(), &Value::Null, &Value::Null)
+    );
+}
