@@ -46,6 +46,11 @@ pub fn merge(python: Vec<PythonFrame>, native: Vec<Frame>) -> Vec<Frame> {
     merged
 }
 
+/// Whether Python code runs somewhere in a native stack.
+pub fn runs_python(native: &[Frame]) -> bool {
+    native.iter().any(is_loop)
+}
+
 fn python_then_innermost(python: Vec<PythonFrame>, native: Vec<Frame>) -> Vec<Frame> {
     let mut merged: Vec<Frame> = python.into_iter().map(|frame| frame.frame).collect();
     if let Some(last) = native.iter().rposition(is_loop) {
@@ -127,6 +132,14 @@ mod tests {
         let frames = python(&[("<module>", true), ("main", false)]);
         assert_eq!(names(&merge(frames.clone(), stack)), "<module> main f");
         assert_eq!(names(&merge(frames, native("write"))), "<module> main", "a stack that could not be followed");
+    }
+
+    #[test]
+    fn a_native_stack_shows_whether_python_runs_in_it() {
+        assert!(runs_python(&native("_start Py_RunMain@python3 _PyEval_EvalFrameDefault@python3 zlib_compress@x")));
+        assert!(!runs_python(&native("clone3 start_thread worker@a")));
+        // In 3.6 to 3.10 this one only calls the other, and without it nothing of Python runs.
+        assert!(!runs_python(&native("_start Py_RunMain@python3 PyEval_EvalFrame@python3")));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Samples of all threads of all processes of a run, into the launcher's trace.
 
-use super::merge::merge;
+use super::merge::{merge, runs_python};
 use super::native::stop::{self, Refused};
 use super::native::{self, Images, NativeProcess, Snapshot};
 use super::python::{Outcome, PythonProcess, Stack};
@@ -229,6 +229,7 @@ impl Target {
         if self.python.looks_like_python() && !std::mem::replace(&mut self.counted, true) {
             counts.pythons += 1;
         }
+        let was_missed = matches!(outcome, Outcome::Missed) && self.python.has_interpreter();
         let stacks = match outcome {
             Outcome::Stacks(stacks) => stacks,
             Outcome::NoPython => Vec::new(),
@@ -246,7 +247,12 @@ impl Target {
             let mut rest: Vec<(u32, (Snapshot, bool))> = snapshots.into_iter().collect();
             rest.sort_unstable_by_key(|(tid, _)| *tid);
             for (tid, (snapshot, active)) in rest {
-                let frames = merge(Vec::new(), native.stack(&snapshot, images));
+                let frames = native.stack(&snapshot, images);
+                // It was counted as missed: without Python's frames it would look like another program.
+                if was_missed && runs_python(&frames) {
+                    continue;
+                }
+                let frames = merge(Vec::new(), frames);
                 let flags = if active { ACTIVE } else { 0 };
                 samples.push(ThreadSample { tid, name: None, frames, flags });
             }
