@@ -21,8 +21,20 @@ use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
 use hashbrown::HashMap;
 use std::collections::{BTreeMap, BTreeSet};
+use trace_format::schema::TableSpec;
 use trace_format::tables;
 use trace_format::tables::column::{any, kernel};
+
+/// What has to be read to find steps and to say what happened in them.
+pub static TABLES: [&TableSpec; 7] = [
+    &tables::KERNEL,
+    &tables::MEMCPY,
+    &tables::MEMSET,
+    &tables::GRAPH,
+    &tables::API,
+    &tables::RANGE,
+    &tables::CAPTURE,
+];
 
 pub mod names;
 pub mod ranges;

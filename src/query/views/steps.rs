@@ -2,14 +2,13 @@
 
 use super::columns::{PROCESS, count, frame, ns, plain, text, texts, time};
 use crate::analysis::labels::Labels;
-use crate::analysis::steps::{ProcessSteps, Step, steps};
+use crate::analysis::steps::{ProcessSteps, Step, TABLES, steps};
 use crate::demangle::Demangling;
 use crate::error::Result;
 use crate::query::source::{Source, SourceColumn, Trace, Type};
 use crate::trace::select::Filter;
 use polars::prelude::{Column, DataFrame};
 use trace_format::schema::TableSpec;
-use trace_format::tables;
 
 /// The view.
 pub struct Steps;
@@ -40,15 +39,7 @@ impl Source for Steps {
         ]
     }
     fn tables(&self) -> Vec<&'static TableSpec> {
-        vec![
-            &tables::KERNEL,
-            &tables::MEMCPY,
-            &tables::MEMSET,
-            &tables::GRAPH,
-            &tables::API,
-            &tables::RANGE,
-            &tables::CAPTURE,
-        ]
+        TABLES.to_vec()
     }
     fn read(&self, trace: &Trace, _: &[&str]) -> Result<DataFrame> {
         let labels = Labels::new(&trace.frames, Demangling::On);

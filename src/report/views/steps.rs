@@ -5,30 +5,18 @@ use super::named::{Clock, Named, five, percent, pid};
 use crate::analysis::labels::Labels;
 use crate::analysis::stats::Stats;
 use crate::analysis::steps::slow::slow_steps;
-use crate::analysis::steps::{ProcessSteps, Source, Step, steps};
+use crate::analysis::steps::{ProcessSteps, Source, Step, TABLES, steps};
 use crate::error::Result;
 use crate::render::table::{Cell, Table};
 use crate::report::Context;
 use crate::trace::sink::Detail;
-use trace_format::schema::TableSpec;
-use trace_format::tables;
-
-const TABLES: &[&TableSpec] = &[
-    &tables::KERNEL,
-    &tables::MEMCPY,
-    &tables::MEMSET,
-    &tables::GRAPH,
-    &tables::API,
-    &tables::RANGE,
-    &tables::CAPTURE,
-];
 
 /// `steps`.
 pub(super) static STEPS: Named = Named {
     name: "steps",
     aliases: &[],
     title: "Steps",
-    tables: TABLES,
+    tables: &TABLES,
     detail: Detail::Full,
     arguments: &[],
     make: each,
@@ -39,7 +27,7 @@ pub(super) static STEPS_SUM: Named = Named {
     name: "steps_sum",
     aliases: &["step_sum"],
     title: "Step Summary",
-    tables: TABLES,
+    tables: &TABLES,
     detail: Detail::Full,
     arguments: &[],
     make: summary,
@@ -50,7 +38,7 @@ pub(super) static STEPS_SLOW: Named = Named {
     name: "steps_slow",
     aliases: &["slow_steps"],
     title: "What the Slowest Steps Took Longer for",
-    tables: TABLES,
+    tables: &TABLES,
     detail: Detail::Full,
     arguments: &[],
     make: slowest,
