@@ -26,6 +26,7 @@ mod written;
 
 use crate::error::{Error, Result};
 use crate::launch::supervise::Ended;
+pub use crate::os::allocator::keep_freed_memory;
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::Path;

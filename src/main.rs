@@ -1,11 +1,12 @@
 //! The `gpuprof` program: parse, run, exit.
 
 use clap::Parser as _;
-use gpuprof::cli::{Cli, meant_as_report, nvprof, run};
+use gpuprof::cli::{Cli, keep_freed_memory, meant_as_report, nvprof, run};
 use gpuprof::render::terminal_text;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    keep_freed_memory();
     let words: Vec<std::ffi::OsString> = std::env::args_os().collect();
     let outcome = match words.as_slice() {
         // By nvprof's rules alone: what follows the application is none of ours.

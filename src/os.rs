@@ -7,6 +7,7 @@
 //! instructions of the processor.
 #![allow(unsafe_code, reason = "system calls that std does not offer")]
 
+pub mod allocator;
 pub mod clock;
 pub mod disk;
 pub mod identity;
