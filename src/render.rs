@@ -2,6 +2,7 @@
 
 pub(crate) mod digits;
 pub mod document;
+pub mod flame_graph;
 pub(crate) mod many_lines;
 pub mod schemas;
 pub mod table;

@@ -13,6 +13,7 @@ use trace_format::tables::ShapeRow;
 
 pub mod classic;
 pub mod diff;
+pub mod diff_flame;
 pub(crate) mod imported;
 pub(crate) mod insights;
 pub mod nvprof;

@@ -8,10 +8,12 @@ mod align;
 mod gate;
 mod run;
 pub mod significance;
+mod stacks;
 
 pub use align::Pair;
 pub use gate::Gate;
 pub use run::{By, Run, RunOptions, Sum};
+pub use stacks::{StackChange, StackTimes, stack_changes};
 
 use crate::numbers::items;
 use align::pairs;

@@ -5,15 +5,19 @@ use super::progress::Progress;
 use super::report::{row_count, say};
 use super::row_arguments::RowArguments;
 use super::stdin::Paths;
-use crate::analysis::diff::{By, Diff, Gate, Options, Run, RunOptions};
+use super::written;
+use crate::analysis::diff::{By, Diff, Gate, Options, Run, RunOptions, stack_changes};
 use crate::analysis::labels::Labels;
 use crate::analysis::partial;
 use crate::demangle::Demangling;
 use crate::error::{Error, Result};
+use crate::export::Shape;
+use crate::export::destination::{Pending, Replace, Request};
 use crate::launch::supervise::Ended;
 use crate::render::table::Format;
 use crate::render::terminal_text::TerminalText;
 use crate::report::diff::Shown;
+use crate::report::diff_flame;
 use crate::trace::select::name_pattern;
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
@@ -77,6 +81,11 @@ pub struct Args {
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     format: Format,
 
+    /// Also draw the difference as a flame graph into this SVG file: GPU time by ranges, call and kernel, as wide as it is after, red
+    /// where it grew and blue where it shrank. - writes it to the standard output, without the table
+    #[arg(long, value_name = "FILE", conflicts_with = "baseline")]
+    flame_graph: Option<PathBuf>,
+
     /// Show only the N largest differences; 20 unless all are asked for
     #[arg(long, value_name = "N", value_parser = row_count, conflicts_with = "all")]
     top: Option<usize>,
@@ -113,13 +122,20 @@ pub fn run(args: &Args) -> Result<Ended> {
         Some(_) => Vec::new(),
     };
     progress.finish();
+    if let (Some(output), None) = (&args.flame_graph, &diff.obstacle) {
+        flame_graph(args, output, &diff, [&before, &after])?;
+    }
+    let is_on_stdout = args.flame_graph.as_deref() == Some(Path::new("-"));
     let top = if args.all { None } else { Some(args.top.unwrap_or(ROWS)) };
     let what = args.by.what();
     let shown = Shown { diff: &diff, sides: [&before, &after], what, top, failures: &failures };
     let terminal =
         if args.format == Format::Table { TerminalText::of_stdout(args.wide) } else { TerminalText::default() };
     let mut out = terminal.lines(BufWriter::new(io::stdout()));
-    shown.write(&mut out, args.format).and_then(|()| out.flush()).map_err(|e| Error::output(&e))?;
+    // Two answers in one stream would be of no use to anyone.
+    if !is_on_stdout || diff.obstacle.is_some() {
+        shown.write(&mut out, args.format).and_then(|()| out.flush()).map_err(|e| Error::output(&e))?;
+    }
     Ok(Ended::Exited(match diff.obstacle {
         Some(_) => NOT_COMPARABLE,
         None if failures.is_empty() => 0,
@@ -127,9 +143,23 @@ pub fn run(args: &Args) -> Result<Ended> {
     }))
 }
 
+/// Draws the difference into a file.
+fn flame_graph(args: &Args, output: &Path, diff: &Diff, [before, after]: [&[Run]; 2]) -> Result<()> {
+    let sources = [&args.runs[..], &args.before, &args.after].concat();
+    let request =
+        Request { path: output, shape: Shape::Stream, binary: false, replace: Replace::Files, sources: &sources };
+    let (pending, mut destination) = Pending::open(&request)?;
+    diff_flame::write(diff, &stack_changes(before, after, diff.unit), destination.stream()?)?;
+    let size = pending.finish(destination)?;
+    if !args.quiet && output != Path::new("-") {
+        written::say(output, None, size, "svg");
+    }
+    Ok(())
+}
+
 /// The runs of both sides.
 fn sides(args: &Args) -> Result<(Vec<Run>, Vec<Run>)> {
-    let options = run_options(args.steps.as_deref())?;
+    let options = RunOptions { stacks: args.flame_graph.is_some(), ..run_options(args.steps.as_deref())? };
     let read = |paths: &[PathBuf], options: &RunOptions| -> Result<Vec<Run>> {
         paths.iter().map(|path| read_run(path, &args.rows, &[args.by], options)).collect()
     };
@@ -179,7 +209,7 @@ pub(super) fn run_options(steps: Option<&str>) -> Result<RunOptions> {
         name_pattern(name)
             .ok_or_else(|| Error::new(format!("--steps {name}: the name is too long to be looked for")))
     };
-    Ok(RunOptions { steps: steps.map(pattern).transpose()? })
+    Ok(RunOptions { steps: steps.map(pattern).transpose()?, stacks: false })
 }
 
 /// Reads the trace, or all traces of a folder, as one run.
@@ -189,7 +219,7 @@ pub(super) fn run_options(steps: Option<&str>) -> Result<RunOptions> {
 pub(super) fn read_run(path: &Path, rows: &RowArguments, bys: &[By], options: &RunOptions) -> Result<Run> {
     let paths = Paths::new(&[path.to_owned()])?;
     let mut need = Run::need();
-    if bys.iter().all(|by| *by != By::Api) && rows.is_everything() {
+    if bys.iter().all(|by| *by != By::Api) && rows.is_everything() && !options.stacks {
         // The calls are most of a trace, and then nothing looks at them.
         need.tables.retain(|table| *table != &trace_format::tables::API);
     }

@@ -3,12 +3,10 @@
 use super::folded::{BY, By, lines, to_stream};
 use super::{Context, Destination, Exporter, KeptTables, Shape};
 use crate::analysis::stacks::{self, Frame};
-use crate::demangle::short_name;
 use crate::error::{Error, Result};
-use inferno::flamegraph::color::{BackgroundColor, Color, PaletteMap};
-use inferno::flamegraph::{Direction, Options, TextTruncateDirection};
-use std::borrow::Cow;
-use std::io;
+use crate::render::flame_graph;
+use inferno::flamegraph::Direction;
+use inferno::flamegraph::color::{Color, PaletteMap};
 use trace_format::tables;
 use trace_format::vocabulary::frame_kind::PYTHON;
 
@@ -56,17 +54,8 @@ fn write(context: &Context, destination: &mut Destination) -> Result<()> {
     }
     // inferno's own frame around everything has no name.
     palette.insert("", Color::new(224, 228, 233));
-    let mut options = Options::default();
-    options.bgcolors = Some(BackgroundColor::Flat(Color::new(255, 255, 255)));
-    options.title = title(context);
-    options.subtitle = Some(by.title().to_owned());
-    options.count_name = "ns".to_owned();
-    options.name_type = "Name:".to_owned();
+    let mut options = flame_graph::options(&title(context), by.title());
     options.palette_map = Some(&mut palette);
-    options.deterministic = true;
-    options.no_sort = true;
-    options.font_type = "sans-serif".to_owned();
-    options.text_truncate_direction = TextTruncateDirection::Right;
     options.image_width = number(context, "width", 200..=20_000)?;
     if let Some(text) = context.options.get("min-width") {
         let percent = text.parse().ok().filter(|percent| (0.0..=100.0).contains(percent));
@@ -79,29 +68,17 @@ fn write(context: &Context, destination: &mut Destination) -> Result<()> {
         options.direction = Direction::Inverted;
     }
     let text: Vec<String> = lines.stacks.iter().map(|(stack, ns)| format!("{stack} {ns}")).collect();
-    to_stream(context, destination, |stream| {
-        let mut out = Out { inner: stream, failed: None };
-        let drawn = inferno::flamegraph::from_lines(&mut options, text.iter().map(String::as_str), &mut out);
-        match (out.failed, drawn) {
-            (Some(error), _) => Err(Error::output(&error)),
-            (None, Err(error)) => Err(Error::new(format!("the flame graph cannot be drawn: {error}"))),
-            (None, Ok(())) => Ok(()),
-        }
-    })
+    to_stream(context, destination, |stream| flame_graph::draw(&mut options, &text, stream))
 }
 
-/// Boxes show the beginning of a name, so that of a function begins with what tells it apart. The whole name follows, for
-/// searching and for what is shown of the box below the mouse.
+/// Names of functions begin with what tells them apart.
 fn short_name_first(frame: Frame, name: String) -> String {
     let is_function = match frame {
         Frame::Kernel(_) => true,
         Frame::Host(frame) => frame.kind != PYTHON,
         _ => false,
     };
-    match short_name(&name) {
-        Cow::Owned(short) if is_function && !name.starts_with(&short) => format!("{short} = {name}"),
-        _ => name,
-    }
+    if is_function { flame_graph::short_name_first(name) } else { name }
 }
 
 /// A whole number among the options.
@@ -120,21 +97,16 @@ fn number(context: &Context, key: &str, range: std::ops::RangeInclusive<usize>) 
 /// What the user wants above the picture, else the names of the files.
 fn title(context: &Context) -> String {
     if let Some(title) = context.options.get("title") {
-        return printable(title);
+        return title.to_owned();
     }
     let names = context.frames.files.iter().filter_map(|file| file.path.file_name());
-    let mut names: Vec<String> = names.map(|name| printable(&name.to_string_lossy())).collect();
+    let mut names: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
     if names.len() > 3 {
         let more = names.len() - 2;
         names.truncate(2);
         names.push(format!("{more} more"));
     }
     names.join(", ")
-}
-
-/// Text without what XML forbids.
-fn printable(text: &str) -> String {
-    text.replace(|c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}'), " ")
 }
 
 /// A colour that says what a frame is: grey for the program, yellow for Python, red for native code, orange for ranges,
@@ -158,32 +130,4 @@ fn color(frame: Frame, name: &str) -> Color {
         Frame::Copy(_) | Frame::Fill => (185 + b, 140 + a, 220 + b / 2),
     };
     Color::new(r, g, blue)
-}
-
-/// The stream, remembering why it failed: inferno turns every error into one of its own.
-struct Out<'o> {
-    inner: &'o mut dyn io::Write,
-    failed: Option<io::Error>,
-}
-
-impl Out<'_> {
-    fn keep<T>(&mut self, outcome: io::Result<T>) -> io::Result<T> {
-        outcome.map_err(|error| {
-            let copy = io::Error::new(error.kind(), error.to_string());
-            self.failed.get_or_insert(error);
-            copy
-        })
-    }
-}
-
-impl io::Write for Out<'_> {
-    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        let outcome = self.inner.write(buffer);
-        self.keep(outcome)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        let outcome = self.inner.flush();
-        self.keep(outcome)
-    }
 }

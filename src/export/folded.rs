@@ -4,6 +4,7 @@
 use super::{Context, Destination, Exporter, KeptTables, Shape};
 use crate::analysis::stacks::{self, Frame, FrameText, Stacks};
 use crate::error::{Error, Result};
+use crate::render::flame_graph;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use hashbrown::HashMap;
@@ -138,7 +139,7 @@ pub(super) fn lines(context: &Context, as_shown: impl Fn(Frame, String) -> Strin
             let is_last = i + 1 == path.len();
             let name = cleaned
                 .entry((frame, is_last))
-                .or_insert_with(|| clean(&as_shown(frame, text.text(frame).into_owned()), is_last));
+                .or_insert_with(|| flame_graph::frame(&as_shown(frame, text.text(frame).into_owned()), is_last));
             if i > 0 {
                 line.push(';');
             }
@@ -150,46 +151,4 @@ pub(super) fn lines(context: &Context, as_shown: impl Fn(Frame, String) -> Strin
         *lines.stacks.entry(line).or_default() += weight.total_ns;
     });
     Ok(lines)
-}
-
-/// A name that may stand in a folded line: no semicolons, no line ends or other control characters, nothing that XML
-/// forbids, no space at its ends, not empty. The last name must not end in what reads as a second count.
-fn clean(name: &str, is_last: bool) -> String {
-    let one = |c: char| match c {
-        ';' => ':',
-        // Unicode's own line ends: some readers split lines there.
-        '\u{2028}' | '\u{2029}' => ' ',
-        '\u{fffe}' | '\u{ffff}' => '\u{fffd}',
-        c if c.is_control() => ' ',
-        c => c,
-    };
-    let mut clean: String = name.chars().map(one).collect();
-    if clean.trim().len() != clean.len() {
-        clean = clean.trim().to_owned();
-    }
-    if is_last
-        && let Some((before, after)) = clean.rsplit_once(char::is_whitespace)
-        && after.chars().all(|c| c.is_ascii_digit() || c == '.')
-    {
-        clean = format!("{before}_{after}");
-    }
-    if clean.is_empty() { "[unnamed]".to_owned() } else { clean }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::clean;
-
-    #[test]
-    fn names_cannot_break_a_line() {
-        assert_eq!(clean("a;b\nc\u{85}d\u{2028}e", false), "a:b c d e");
-        assert_eq!(clean("  \u{1}x\t", false), "x");
-        assert_eq!(clean("\u{7}", false), "[unnamed]");
-        assert_eq!(clean("operator new 12", false), "operator new 12");
-        assert_eq!(clean("operator new 12", true), "operator new_12");
-        assert_eq!(clean("12", true), "12");
-        assert_eq!(clean("gemm 1.5", true), "gemm_1.5");
-        assert_eq!(clean("void f<1, 2>(int)", true), "void f<1, 2>(int)");
-        assert_eq!(clean("\u{ffff}", true), "\u{fffd}");
-    }
 }

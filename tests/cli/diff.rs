@@ -261,6 +261,46 @@ fn a_baseline_is_as_good_as_its_traces() {
 }
 
 #[test]
+fn the_difference_is_drawn_as_a_flame_graph_per_step() {
+    let folder = TempFolder::new("cli-diff-flame");
+    let (old, new) = (steps(&folder, "old.json", 10, 1_000), steps(&folder, "new.json", 15, 1_200));
+    let svg = folder.path().join("diff.svg");
+    let svg_argument = svg.to_str().expect("a path");
+    let (status, text, stderr) = diff(&[&old, &new, "--flame-graph", svg_argument]);
+    assert!(status == 0 && text.starts_with("Slower: "), "{text}{stderr}");
+    assert!(stderr.contains("diff.svg") && stderr.contains("(svg)"), "{stderr}");
+    let picture = std::fs::read_to_string(&svg).expect("the picture");
+    assert!(picture.contains("GPU time after per step by ranges"), "{picture}");
+    // 3.6 ms of a step instead of 3: the steps are one box, without processes and threads around it.
+    for box_of in ["ProfilerStep#*", "cudaLaunchKernel", "gemm"] {
+        let title = format!("<title>{box_of} [+600.0 us, +20.0 %] (3,600,000 ns, 100.00%)</title>");
+        assert!(picture.contains(&title), "{title}: {picture}");
+    }
+    // What is gone has no width but is told; what is new is called so.
+    let more = |extra: bool| {
+        let mut player = run(1, 100, "gemm");
+        if extra {
+            player.kernel("leftover", 7, 2_000_000);
+        }
+        player.native()
+    };
+    let (with, without) =
+        (folder.argument("with.gpuprof", &more(true)), folder.argument("without.gpuprof", &more(false)));
+    let (_, picture, _) = diff(&[&with, &without, "--flame-graph", "-", "--fail-if", "total>+3%"]);
+    // Durations are drawn by lot, within a tenth.
+    let told = [("; without 1 stack that took ", 1), (" ms before and nothing after", 1)];
+    assert!(told.iter().all(|(part, times)| picture.matches(part).count() == *times), "{picture}");
+    assert!(picture.starts_with("<?xml") && !picture.contains("leftover"), "{picture}");
+    assert!(picture.contains("<title>gemm [same] ("), "{picture}");
+    let (_, picture, _) = diff(&[&without, &with, "--flame-graph", "-"]);
+    assert!(picture.contains("<title>leftover [new] ("), "{picture}");
+    // A trace that is read is not written over, and a baseline has no stacks.
+    refused(&["diff", &old, &new, "--flame-graph", &new], &["new.json"]);
+    let (status, _, stderr) = diff(&["--baseline", "main", &new, "--flame-graph", svg_argument]);
+    assert!(status == 2 && stderr.contains("cannot be used with '--flame-graph <FILE>'"), "{stderr}");
+}
+
+#[test]
 fn arguments_that_make_no_sense_are_refused() {
     let folder = TempFolder::new("cli-diff-arguments");
     let old = trace(&folder, "old.gpuprof", 1, 100);

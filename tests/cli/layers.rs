@@ -29,10 +29,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     // Answering.
     ("analysis", &["cupti", "demangle", "error", "metrics", "numbers", "trace"]),
     // Showing. Who shows is handed what was opened and does not open it; only a session of queries opens its own.
-    ("render", &["demangle", "note", "os"]),
+    ("render", &["demangle", "error", "note", "os"]),
     ("report", &["analysis", "cupti", "error", "metrics", "numbers", "render", "shell", "trace"]),
     ("lines", &["analysis", "cupti", "error", "trace"]),
-    ("export", &["analysis", "cupti", "demangle", "error", "exchange", "lines", "render", "trace"]),
+    ("export", &["analysis", "cupti", "error", "exchange", "lines", "render", "trace"]),
     ("timeline", &["analysis", "demangle", "error", "lines", "metrics", "numbers", "render", "trace"]),
     ("query", &["analysis", "cupti", "demangle", "error", "export", "open", "render", "trace"]),
     // Watching.

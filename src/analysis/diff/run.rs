@@ -1,5 +1,6 @@
 //! What is kept of a trace for comparisons: sums by name, and what tells whether it can be compared at all.
 
+use super::stacks::{self, StackTimes};
 use crate::analysis::communication::is_communication;
 use crate::analysis::grouping::{self, ByName, Grouping};
 use crate::analysis::labels::Labels;
@@ -88,6 +89,9 @@ pub struct Run {
     pub span_ns: i64,
     /// Sums by what makes a row.
     pub(super) sums: BTreeMap<By, Vec<Sum>>,
+    /// GPU time by stack, if that was asked for. Baselines do not keep it.
+    #[serde(skip)]
+    pub(super) stacks: StackTimes,
     /// Why the run can be compared with no other.
     pub obstacle: Option<String>,
     /// What of the trace is partial.
@@ -99,6 +103,8 @@ pub struct Run {
 pub struct RunOptions {
     /// The name of the ranges that are steps; `None`: what is usually called so.
     pub steps: Option<Regex>,
+    /// Whether stacks are wanted.
+    pub stacks: bool,
 }
 
 const WORK: [&TableSpec; 4] = [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH];
@@ -132,6 +138,7 @@ impl Run {
             steps: 0,
             span_ns: 0,
             sums: BTreeMap::new(),
+            stacks: StackTimes::new(),
             obstacle: obstacle(frames)?,
             notes: Vec::new(),
         };
@@ -155,6 +162,9 @@ impl Run {
                 By::Step => steps.clone(),
             };
             run.sums.insert(by, sums);
+        }
+        if options.stacks {
+            run.stacks = stacks::of_run(labels, filter, options.steps.as_ref())?;
         }
         Ok(run)
     }
