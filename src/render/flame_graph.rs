@@ -7,7 +7,7 @@ use inferno::flamegraph::{Options, TextTruncateDirection};
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-/// What all of ours have in common. The order of the lines is the order of the boxes.
+/// What all of ours have in common. Lines come sorted.
 pub fn options<'a>(title: &str, subtitle: &str) -> Options<'a> {
     let mut options = Options::default();
     options.bgcolors = Some(BackgroundColor::Flat(Color::new(255, 255, 255)));
@@ -22,7 +22,7 @@ pub fn options<'a>(title: &str, subtitle: &str) -> Options<'a> {
     options
 }
 
-/// Draws `lines`: frames with `;` between them, a space, and nanoseconds. Frames are as [`frame`] makes them.
+/// Draws `lines`, which are sorted: frames with `;` between them, a space, and nanoseconds. Frames are as [`frame`] makes them.
 ///
 /// # Errors
 /// Fails if `out` cannot be written to, or with inferno's reason why there is nothing to draw.

@@ -25,7 +25,7 @@ pub fn write(diff: &Diff, changes: &[StackChange], out: &mut dyn Write) -> Resul
     let mut palette = PaletteMap::default();
     // inferno's own frame around everything has no name.
     palette.insert("", SAME);
-    let lines: Vec<String> = drawn
+    let mut lines: Vec<String> = drawn
         .iter()
         .map(|change| {
             let frames = (1..=change.frames.len()).map(|depth| {
@@ -41,6 +41,7 @@ pub fn write(diff: &Diff, changes: &[StackChange], out: &mut dyn Write) -> Resul
             format!("{stack} {}", whole(change.after_ns))
         })
         .collect();
+    lines.sort_unstable();
     let mut options = flame_graph::options("GPU time before and after", &subtitle(diff, &gone));
     options.palette_map = Some(&mut palette);
     flame_graph::draw(&mut options, &lines, out)
@@ -80,12 +81,12 @@ impl Times {
         self.after_ns - self.before_ns
     }
 
-    /// `+600 us, +20.0 %`, `new` or `same`.
+    /// `+600 us, +20.0 %`, `new, +600 us` or `same`. Boxes with the same text have the same colour, so each has its amount.
     fn text(self) -> String {
-        if whole(self.before_ns) == 0 {
-            return "new".to_owned();
-        }
         let difference_ns = self.difference_ns();
+        if whole(self.before_ns) == 0 {
+            return format!("new, +{}", short_time(whole(difference_ns) as i64));
+        }
         if whole(difference_ns.abs()) == 0 {
             return "same".to_owned();
         }
