@@ -2,6 +2,7 @@
 
 pub(crate) mod activity;
 pub(crate) mod allocated;
+pub(crate) mod allocations;
 pub(crate) mod by_class;
 pub(crate) mod call_class;
 pub(crate) mod coalescable;

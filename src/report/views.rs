@@ -5,6 +5,7 @@ use super::View;
 use crate::trace::sink::Need;
 use trace_format::tables;
 
+mod allocations;
 mod api;
 mod by_class;
 mod copies;
@@ -94,6 +95,7 @@ pub static VIEWS: &[&dyn View] = &[
     &queues::GPU_COPY_BANDWIDTH,
     &occupancy::GPU_OCCUPANCY,
     &graph_replays::CUDA_GRAPH_REPLAYS,
+    &allocations::CUDA_MEM_ALLOC_SUM,
 ];
 
 /// The argument that puts the innermost enclosing range before a kernel's name.

@@ -7,6 +7,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
+use trace_format::tables::MemoryRow;
 
 /// Compares the rows of views with those that their oracle prints, column by column; of a column that the oracle leaves out it
 /// says nothing. `keep` says which rows of the views the oracle knows. Gives the number of rows of each view, nothing if there is
@@ -117,6 +118,47 @@ fn launch_statistics_are_those_of_every_launch_by_itself() {
         "nsys/fsdp_h100x2_nvtx_2026.2_s3.25.sqlite",
     ];
     compare_shared(test, "cuda_launch_stats", &["cuda_launch_stats"], &files, |_| true);
+}
+
+#[test]
+fn allocations_are_those_of_every_block_by_itself() {
+    let test = "allocations_are_those_of_every_block_by_itself";
+    let folder = TempFolder::new("cli-oracles-allocations");
+    let story = Story::sample(60);
+    let mut bytes = Vec::new();
+    let mut writer = NativeWriter::begin(&mut bytes, &story, Native::default());
+    let mut random = Random(7);
+    let mut rows = Vec::new();
+    // Two devices, device and pinned memory, few sizes, so that they come again; of some blocks the release is missing, and
+    // some were allocated before the recording began.
+    for i in 0..400 {
+        let block = random.below(12);
+        let (device, mem_kind) = (block as u32 % 2, if block < 8 { 3 } else { 2 });
+        let is_allocation = random.below(2) == 0;
+        rows.push(MemoryRow {
+            start_ns: story.calls[0].start + i * 300_000 + random.below(200_000) as i64,
+            operation: if is_allocation { 1 } else { 2 },
+            mem_kind,
+            address: 4096 * (block + 1),
+            bytes: (1 + random.below(3) as i64) << 20,
+            device,
+            correlation: story.calls[i as usize % story.calls.len()].correlation
+                + if i < 60 { 0 } else { 1_000_000 },
+            ..MemoryRow::default()
+        });
+    }
+    writer.rows(rows);
+    writer.rest(&story);
+    writer.close();
+    let native = folder.argument("run.gpuprof", &bytes);
+    let database = folder.path().join("run.sqlite");
+    let database = database.to_str().expect("UTF-8");
+    gpuprof(&["export", "--quiet", &native, "-o", database]);
+    let rows = compare(test, "cuda_mem_alloc_sum", &["cuda_mem_alloc_sum"], database, |_| true);
+    assert!(rows.iter().all(|rows| *rows == 4), "{rows:?}");
+    // The trace itself says the same, but for the clock.
+    let text = gpuprof(&["report", "--view", "allocations", "--format", "csv", &native]).stdout;
+    assert_eq!(text.lines().filter(|line| line.contains("Pinned") || line.contains("Device")).count(), 4, "{text}");
 }
 
 #[test]

@@ -434,6 +434,8 @@ const LARGE: &[(&str, &str, f64)] = &[
     ("gpu_occupancy", "Total Time (ns)", 15e9),
     // This recording has no graph; `whole_graphs.rs` has.
     ("cuda_graph_replays", "Total Time (ns)", 0.0),
+    // This recording has no allocations; `tests/cli/oracles.rs` has.
+    ("cuda_mem_alloc_sum", "Total (bytes)", 0.0),
 ];
 
 #[test]
