@@ -3,10 +3,11 @@
 //! A [`source::Source`] is anything with a name after `FROM`: every table of the format ([`tables`]) and every ready
 //! view ([`views::VIEWS`]). [`session::Session`] opens traces and runs statements: [`lexer`] cuts them, [`refuse`]
 //! stops what would write or read files, `headings` names what is computed, [`engine`] runs them over the columns that
-//! `scan` reads, [`output`] writes the answer. [`explain`] says what is wrong with a query, `describe` how one would be
+//! `scan` reads, [`output`] writes the answer, [`arrow`] as an Arrow file. [`explain`] says what is wrong with a query, `describe` how one would be
 //! answered. `docs/schema.md` ([`schema_md`]) is made from the same registry, and `docs/query.md` says what of SQL works
 //! ([`support`]).
 
+pub(crate) mod arrow;
 mod convert;
 mod describe;
 pub(crate) mod engine;

@@ -46,7 +46,7 @@ pub struct Args {
     format: Option<Format>,
 
     /// Write to this file instead of the standard output, in place of a file of that name; .csv, .tsv, .json, .jsonl,
-    /// .md, .parquet and .txt (a table) choose the format
+    /// .md, .parquet, .arrow and .txt (a table) choose the format
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -98,8 +98,12 @@ pub fn run(args: Args) -> Result<()> {
     if statements.is_empty() {
         return Err(Error::new("the query is empty").remedy("give SQL that begins with SELECT or WITH, or @FILE"));
     }
-    if format == Format::Parquet && args.output.is_none() && io::stdout().is_terminal() {
-        return Err(Error::new("Parquet is not for terminals").remedy("name a file with --output"));
+    if format.is_binary() && args.output.is_none() && io::stdout().is_terminal() {
+        let name = if format == Format::Arrow { "Arrow" } else { "Parquet" };
+        return Err(Error::new(format!("{name} is not for terminals")).remedy("name a file with --output"));
+    }
+    if format == Format::Arrow && statements.len() != 1 {
+        return Err(Error::new("an Arrow file holds one answer").remedy("give one query at a time"));
     }
     // What is wrong with the query is said before traces are opened, which may take long.
     let need = session::need(&statements)?;
@@ -112,6 +116,16 @@ pub fn run(args: Args) -> Result<()> {
         let mut out = Output::open(&args, &paths, format)?;
         writeln!(out.writer()?, "{}", plans.join("\n\n")).map_err(|e| Error::output(&e))?;
         return out.done();
+    }
+    if let (Format::Arrow, [statement]) = (format, &statements[..]) {
+        let answer = session.run_to_arrow(statement)?;
+        let notes = session.all_notes()?;
+        progress.finish();
+        say(&notes);
+        let mut out = Output::open(&args, &paths, format)?;
+        answer.write(out.writer()?)?;
+        out.done()?;
+        return found(answer.rows() > 0);
     }
     let answers = statements.iter().map(|sql| session.run(sql)).collect::<Result<Vec<_>>>()?;
     // Reading rows is what finds damage, so this is what there is to say.
@@ -128,10 +142,11 @@ pub fn run(args: Args) -> Result<()> {
         output::write(&mut lines, &answers, format, &notes, terminal.width.is_some())?;
     }
     out.done()?;
-    match answers.iter().all(|answer| answer.height() == 0) {
-        true => Err(Error::nothing("the query gives no rows")),
-        false => Ok(()),
-    }
+    found(answers.iter().any(|answer| answer.height() > 0))
+}
+
+fn found(rows: bool) -> Result<()> {
+    if rows { Ok(()) } else { Err(Error::nothing("the query gives no rows")) }
 }
 
 /// Endings of file names that say what is to be written.
@@ -143,6 +158,7 @@ const ENDINGS: &[(&str, Format)] = &[
     ("ndjson", Format::Jsonl),
     ("md", Format::Markdown),
     ("parquet", Format::Parquet),
+    ("arrow", Format::Arrow),
     ("txt", Format::Table),
 ];
 
@@ -204,7 +220,7 @@ impl Output {
         let (pending, destination) = Pending::open(&Request {
             path: args.output.as_deref().unwrap_or(Path::new("-")),
             shape: Shape::Stream,
-            binary: format == Format::Parquet,
+            binary: format.is_binary(),
             replace: Replace::Files,
             sources: &sources,
         })?;

@@ -26,6 +26,15 @@ pub enum Format {
     Markdown,
     /// A Parquet file, zstd (needs --output).
     Parquet,
+    /// An Arrow IPC file, not compressed, text by dictionary: for programs that map it into memory.
+    Arrow,
+}
+
+impl Format {
+    /// Whether it is for programs alone, so that a terminal is no place for it.
+    pub fn is_binary(self) -> bool {
+        matches!(self, Format::Parquet | Format::Arrow)
+    }
 }
 
 /// Rows turned into text at a time.
@@ -86,7 +95,7 @@ fn text(out: &mut dyn Write, answers: &[DataFrame], format: Format, notes: &[Not
                 }
             }
             Format::Markdown => markdown(out, answer)?,
-            Format::Parquet => {}
+            Format::Parquet | Format::Arrow => {}
         }
     }
     if format == Format::Json {

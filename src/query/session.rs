@@ -1,7 +1,9 @@
 //! Open traces that answer statements.
 
+use super::arrow::ArrowAnswer;
 use super::engine::parse::{self, Asked};
 use super::engine::problem::Problem;
+use super::engine::relation::Relation;
 use super::engine::walk::Named;
 use super::engine::{self, Engine};
 use super::scan::{self, Sources};
@@ -12,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::trace::frames::Frames;
 use crate::trace::guard::guarded;
 use crate::trace::sink::{Need, Note};
-use polars::prelude::{Column, DataFrame};
+use polars::prelude::DataFrame;
 use std::path::PathBuf;
 use std::sync::Arc;
 use trace_format::tables;
@@ -104,21 +106,29 @@ impl Session {
     /// Fails if the text is not SQL, if it names something that does not exist, if a statement is not a query, or if a
     /// part of a file cannot be read.
     pub fn run(&self, text: &str) -> Result<DataFrame> {
-        deep(|| self.answer(text))
+        deep(|| self.answer_as(text, convert::to_frame))
     }
 
-    fn answer(&self, text: &str) -> Result<DataFrame> {
+    /// The answer to one statement as an Arrow file has it: as [`Session::run`], without a detour over Polars' columns.
+    ///
+    /// # Errors
+    /// As [`Session::run`].
+    pub fn run_to_arrow(&self, text: &str) -> Result<ArrowAnswer> {
+        deep(|| self.answer_as(text, ArrowAnswer::new))
+    }
+
+    fn answer_as<T>(&self, text: &str, made: impl Fn(&Relation) -> engine::problem::Result<T>) -> Result<T> {
         let statement = read(text)?;
         let failed = |problem: Problem| explain::error(problem, text, &statement.sources);
-        match &statement.asked {
+        let answer = match &statement.asked {
             Asked::Rows(query) => {
                 let sources = Sources::new(&self.trace, statement.named.clone());
-                let answer = Engine::new(&sources).run(query).map_err(failed)?;
-                convert::to_frame(&answer).map_err(failed)
+                Engine::new(&sources).run(query).map_err(failed)?
             }
-            Asked::Plan(_) => one_column("plan", plan(text)?.lines()),
-            Asked::Tables => one_column("name", source::all().map(Source::name)),
-        }
+            Asked::Plan(_) => Relation::of_texts("plan", plan(text)?.lines()),
+            Asked::Tables => Relation::of_texts("name", source::all().map(Source::name)),
+        };
+        made(&answer).map_err(failed)
     }
 
     /// How one statement would be answered, as text for people. Nothing is read.
@@ -148,11 +158,6 @@ fn deep<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
         Ok(Err(panic)) => Err(cannot(panic)),
         Err(e) => Err(cannot(format!("no thread can be started: {e}"))),
     }
-}
-
-fn one_column<'a>(name: &str, lines: impl Iterator<Item = &'a str>) -> Result<DataFrame> {
-    let lines: Vec<&str> = lines.collect();
-    DataFrame::new(lines.len(), vec![Column::new(name.into(), lines)]).map_err(|e| Error::new(e.to_string()))
 }
 
 /// Reads every row of one source, for tests and documents.

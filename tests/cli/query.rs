@@ -1,5 +1,6 @@
 //! `gpuprof query`: what it answers, how it is written; what it refuses is in `refusals`.
 
+mod arrow;
 mod prompt;
 mod refusals;
 pub mod support;
@@ -489,6 +490,7 @@ fn an_output_has_the_format_that_its_name_ends_in() {
     assert!(write("a.json", &[]).starts_with(b"{\"schema\":\"gpuprof/query/1\",\"notes\":"));
     assert!(write("a.jsonl", &[]).starts_with(b"{\"one\":1}"));
     assert!(write("a.parquet", &[]).starts_with(b"PAR1"));
+    assert!(write("a.arrow", &[]).starts_with(b"ARROW1"));
     assert!(write("a.txt", &[]).starts_with(b"one\n---\n"));
     assert!(write("b.csv", &["--format", "tsv"]) == b"one\n1\n", "what is asked for outright holds");
     // Nobody is to find a table of text in what is called a spreadsheet, unless that was said.
@@ -497,7 +499,10 @@ fn an_output_has_the_format_that_its_name_ends_in() {
     for query in ["SELECT 1 AS one", ".tables"] {
         refused(
             &["query", &path, query, "-o", output],
-            &["a.xlsx: no format has the ending .xlsx", ".csv, .tsv, .json, .jsonl, .ndjson, .md, .parquet, .txt"],
+            &[
+                "a.xlsx: no format has the ending .xlsx",
+                ".csv, .tsv, .json, .jsonl, .ndjson, .md, .parquet, .arrow, .txt",
+            ],
         );
         assert!(!sheet.exists());
     }

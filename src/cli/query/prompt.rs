@@ -162,7 +162,7 @@ fn answer(session: &Session, sql: &str, format: Format, wide: bool) -> Result<()
     let answer = session.run(sql)?;
     let rows = answer.height();
     let shown = answer.head(Some(MOST_ROWS));
-    let format = if format == Format::Parquet { Format::Table } else { format };
+    let format = if format.is_binary() { Format::Table } else { format };
     // Not locked: a lock stays on its thread, and the writer of Parquet uses all.
     let mut out = io::BufWriter::new(io::stdout());
     let terminal = if format == Format::Table { TerminalText::of_stdout(wide) } else { TerminalText::default() };

@@ -87,6 +87,14 @@ impl Relation {
         Relation { fields: Vec::new(), rows: 1 }
     }
 
+    /// One column of texts.
+    pub fn of_texts<'a>(name: &str, texts: impl Iterator<Item = &'a str>) -> Relation {
+        let column = Column::texts(texts.map(Some));
+        let rows = column.stored();
+        let data = Lazy::made(column);
+        Relation { fields: vec![Field { table: "".into(), name: name.into(), data, hidden: false }], rows }
+    }
+
     /// All of `table`, called `alias`.
     ///
     /// # Errors
