@@ -17,6 +17,7 @@ mod layers;
 mod mcp;
 mod oracles;
 mod outputs;
+mod python;
 mod query;
 mod ranks;
 mod readme;
