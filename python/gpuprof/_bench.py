@@ -60,17 +60,17 @@ class BenchResult(NamedTuple):
 
 
 def bench(fn: Callable[[], Any], *, repeat: int = 20, warmup: int = 3) -> BenchResult:
-    """Measures how long the kernels take that ``fn`` launches, from any thread: ``warmup`` calls that do not count, then
-    ``repeat`` calls with a wait for the GPU after each.
+    """Measures how long the kernels take that ``fn`` launches, from any thread: ``warmup`` calls that do not count,
+    then ``repeat`` calls with a wait for the GPU after each.
 
     In a recorded process the calls are made here and now, and the trace is read up to this moment. Elsewhere ``fn`` is
     sent to a new process that is recorded (``multiprocessing``, method ``spawn``), so it has to be a function of a
     module, and a script needs its ``if __name__ == "__main__":``.
 
-    Raises :class:`gpuprof.Error` if no kernel is recorded, or if ``fn`` cannot be sent. What ``fn`` raises comes through.
+    Raises :class:`gpuprof.Error` if no kernel is recorded, or if ``fn`` cannot be sent. What ``fn`` raises is raised.
     """
     if repeat < 1 or warmup < 0:
-        raise Error(f"bench: repeat={repeat}, warmup={warmup}: at least one repetition is needed, and no negative number")
+        raise Error(f"bench: repeat={repeat}, warmup={warmup}: repeat is at least 1 and warmup at least 0")
     if _collector.is_recorded():
         return _measure(fn, repeat, warmup)
     return _measure_in_child(fn, repeat, warmup)
@@ -109,7 +109,7 @@ def _measure(fn: Callable[[], Any], repeat: int, warmup: int) -> BenchResult:
     )
     sums, counts = [0] * repeat, [0] * repeat
     for row in kernels:
-        # The GPU was idle when each repetition began and when it ended, so that times say to which one a kernel belongs.
+        # The GPU was idle when each repetition began and ended: the time says to which one a kernel belongs.
         at = bisect.bisect_right(starts, row["start_ns"]) - 1
         sums[at] += row["duration_ns"]
         counts[at] += 1
@@ -120,7 +120,8 @@ def _measure(fn: Callable[[], Any], repeat: int, warmup: int) -> BenchResult:
 
 
 def _rows(trace: str, query: str) -> List[Dict[str, Any]]:
-    rows: List[Dict[str, Any]] = ask_json(["query", trace, "--file", "-", "--format", "json"], given=query)["tables"][0]["rows"]
+    document = ask_json(["query", trace, "--file", "-", "--format", "json"], given=query)
+    rows: List[Dict[str, Any]] = document["tables"][0]["rows"]
     return rows
 
 

@@ -101,7 +101,8 @@ def capture(what: str) -> Window: ...
 @overload
 def capture(what: Function) -> Function: ...
 def capture(what: Union[str, Function]) -> Union[Window, Function]:
-    """Records what happens inside: ``with gpuprof.capture("step"):``, ``@gpuprof.capture("step")``, or ``@gpuprof.capture``.
+    """Records what happens inside: ``with gpuprof.capture("step"):``, ``@gpuprof.capture("step")``, or
+    ``@gpuprof.capture``.
 
     It is a range of that name, and opens a window in the way that the process is recorded:
 

@@ -4,7 +4,7 @@ import json
 import os
 import socket
 import time
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from . import _cuda
 from ._errors import Error
@@ -38,7 +38,7 @@ def require(what: str) -> None:
 
 
 def capture_mode() -> str:
-    """When the collector keeps records: ``all``, ``profiler-api``, ``manual``, ``nvtx:...``, ``delay:...``, or ``budget``."""
+    """When records are kept: ``all``, ``profiler-api``, ``manual``, ``nvtx:...``, ``delay:...``, or ``budget``."""
     return "budget" if os.environ.get("GPUPROF_BUDGET") else os.environ.get("GPUPROF_CAPTURE") or "all"
 
 
@@ -50,7 +50,8 @@ def control(verb: str) -> Dict[str, Any]:
     request = json.dumps({"gpuprof": 1, "do": verb}).encode() + b"\n"
     deadline = time.monotonic() + _SOCKET_PATIENCE_S
     while True:
-        answer = next(filter(None, (_exchange(*place, request) for place in _sockets())), None)
+        answers = (_exchange(*place, request) for place in _sockets())
+        answer: Optional[Dict[str, Any]] = next(filter(None, answers), None)
         if answer is not None:
             break
         # It is made by a thread of the collector's, after the context.
@@ -79,7 +80,7 @@ def _folders() -> List[str]:
 
 
 def _sockets() -> Iterator[Tuple[str, str]]:
-    """Folders and names of sockets of this process: other containers that share a folder may have one of the same pid."""
+    """Folders and names of sockets of this process. Other containers that share a folder may have the same pid."""
     for folder in _folders():
         try:
             namespace = os.stat("/proc/self/ns/pid").st_ino
@@ -90,7 +91,7 @@ def _sockets() -> Iterator[Tuple[str, str]]:
         yield from ((folder, name) for name in names if name.startswith(own) and name.endswith(".sock"))
 
 
-def _exchange(folder: str, name: str, request: bytes) -> Any:
+def _exchange(folder: str, name: str, request: bytes) -> Optional[Dict[str, Any]]:
     """The answer to a request; ``None``: nobody listens at this socket."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -113,6 +114,7 @@ def _exchange(folder: str, name: str, request: bytes) -> Any:
     finally:
         os.close(fd)
     try:
-        return json.loads(line)
+        answer: Dict[str, Any] = json.loads(line)
     except ValueError as error:
         raise Error(f"the control socket {folder}/{name}: no answer of a collector") from error
+    return answer

@@ -37,7 +37,7 @@ class _Callbacks(ctypes.Structure):
 
 
 class _Client:
-    """One table of functions, and who filled it in. All of it lives as long as the process: the library keeps pointers."""
+    """One table of functions, and who filled it in. It lives as long as the process: the library keeps pointers."""
 
     def __init__(self, path: str) -> None:
         self._values = (ctypes.c_void_p * _SLOTS)()

@@ -8,16 +8,17 @@ from ._errors import Error
 class StepSchedule:
     """Names every step ``step N`` by an NVTX range, counted from 0, and keeps a window open for some of them.
 
-    ``skip`` steps pass once, at the beginning. Then, ``repeat`` times, ``warmup`` steps pass and ``steps`` are recorded.
+    ``skip`` steps pass once, at the beginning. Then, ``repeat`` times, ``warmup`` steps pass and ``steps`` are
+    recorded.
     """
 
     def __init__(self, skip: int, warmup: int, steps: int, repeat: int, required: bool) -> None:
-        """Raises ``Error`` for numbers that make no schedule. Without ``required`` nothing happens where this process is
-        not recorded, which is an error otherwise."""
+        """Raises ``Error`` for numbers that make no schedule. Without ``required`` nothing happens where this process
+        is not recorded, which is an error otherwise."""
         if min(skip, warmup) < 0 or min(steps, repeat) < 1:
             raise Error(
-                f"StepCapture: skip={skip}, warmup={warmup}, steps={steps}, repeat={repeat}: no number may be negative, "
-                "and steps and repeat are at least 1"
+                f"StepCapture: skip={skip}, warmup={warmup}, steps={steps}, repeat={repeat}: skip and warmup are at "
+                "least 0, steps and repeat at least 1"
             )
         self._skip, self._cycle, self._warmup, self._repeat = skip, warmup + steps, warmup, repeat
         self._required = required

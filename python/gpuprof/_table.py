@@ -180,16 +180,20 @@ class ArrowTable(Table):
 
     def rows(self) -> List[Row]:
         """All rows as dictionaries."""
-        name = _first_package(["pyarrow", "polars"])
-        if name == "pyarrow":
-            return self.to_arrow().to_pylist()
-        return self.to_polars().to_dicts() if name == "polars" else self._as_json()
+        return self._first_rows(None)
 
     def _head(self, count: int) -> List[Row]:
+        return self._first_rows(count)
+
+    def _first_rows(self, count: Optional[int]) -> List[Row]:
         name = _first_package(["pyarrow", "polars"])
         if name == "pyarrow":
-            return self.to_arrow().slice(0, count).to_pylist()
-        return self.to_polars().head(count).to_dicts() if name == "polars" else self._as_json()[:count]
+            rows: List[Row] = self.to_arrow().slice(0, count).to_pylist()
+        elif name == "polars":
+            rows = self.to_polars().slice(0, count).to_dicts()
+        else:
+            rows = self._as_json()[:count]
+        return rows
 
     def to_arrow(self) -> "pyarrow.Table":
         """The table as a ``pyarrow.Table``, without a copy: its columns lie in the file that is mapped. Text is a

@@ -87,9 +87,7 @@ class Trace:
 
         return ArrowTable(file, answer.notes, as_json)
 
-    def table(
-        self, name: str, columns: Optional[Sequence[str]] = None, where: Optional[str] = None
-    ) -> ArrowTable:
+    def table(self, name: str, columns: Optional[Sequence[str]] = None, where: Optional[str] = None) -> ArrowTable:
         """The rows of a table or ready view of ``docs/schema.md``, such as ``kernel`` (or ``kernels``), ``memcpy``,
         ``api``, ``gpu``, ``launches``, in the order of the file.
 
@@ -139,12 +137,12 @@ class Trace:
         return RowsTable(table["name"], table["title"], table["rows"], notes)
 
     def insights(self) -> RowsTable:
-        """What costs the most time, with evidence, a query that shows it, and advice: a row for each finding, the one with
-        the most to gain first."""
+        """What costs the most time, with evidence, a query that shows it, and advice: a row for each finding, the one
+        with the most to gain first."""
         return self.view("insights")
 
     def timeline(self, height: int = 600) -> "Page":
-        """The interactive timeline, which a notebook shows. ``height`` is in pixels; :meth:`Page.save` writes it to a file.
+        """The interactive timeline, which a notebook shows. ``height`` is in pixels; :meth:`Page.save` writes a file.
 
         All of it is put into the notebook: for a large trace ``gpuprof timeline --serve`` serves better.
         """

@@ -5,6 +5,7 @@ pub mod build;
 pub mod everything;
 pub mod exercise;
 pub mod foreign;
+pub mod python_door;
 mod skips;
 pub mod tools;
 

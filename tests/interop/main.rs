@@ -8,4 +8,5 @@ mod chrome;
 mod columnar;
 mod mcp;
 mod perfetto_sql;
+mod python;
 mod sqlite;

@@ -23,6 +23,7 @@ mod nvprof;
 mod nvtx;
 mod own_cost;
 mod preset;
+mod python;
 mod ring;
 mod sample;
 mod some_steps;
