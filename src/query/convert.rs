@@ -49,6 +49,19 @@ pub fn from_polars(column: &pl::Column) -> Result<Column> {
     Ok(made)
 }
 
+/// A text column that a source has read as the numbers of its texts, which are distinct.
+///
+/// # Errors
+/// Fails if the column does not hold numbers of 32 bits.
+pub fn from_numbers(column: &pl::Column, texts: &pl::StringChunked) -> Result<Column> {
+    let (codes, valid) = numbers(column.u32().map_err(|e| Problem::Wrong(e.to_string()))?, |code| code);
+    let mut interner = Interner::default();
+    texts.iter().flatten().for_each(|text| {
+        interner.code(text);
+    });
+    Ok(Column::new(SqlType::Text, Values::codes(codes, Arc::new(interner.dictionary()))).with_valid(valid))
+}
+
 /// Values, each made into what the engine has, and which rows have one.
 fn numbers<T: PolarsNumericType, V>(
     column: &ChunkedArray<T>,

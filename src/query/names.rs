@@ -82,20 +82,13 @@ impl TraceNames {
         }
     }
 
-    /// A text column called `name` for `ids`; null where an id names nothing.
-    pub fn column(
-        &self,
-        frames: &Frames,
-        naming: Naming,
-        name: &'static str,
-        ids: &Column,
-    ) -> PolarsResult<Column> {
+    /// For each of `ids` the number of its text, null where it names nothing; and the distinct texts.
+    pub fn numbers(&self, frames: &Frames, naming: Naming, ids: &Column) -> PolarsResult<(IdxCa, &StringChunked)> {
         let lookup = self.lookup(frames, naming);
         let index = |id: u32| match naming {
             Naming::Text | Naming::Api => lookup.index(id),
             Naming::Kernel | Naming::KernelBase => lookup.index(frames.kernel_number(id)?),
         };
-        let indices: IdxCa = ids.u32()?.iter().map(|id| id.and_then(index)).collect();
-        Ok(lookup.texts.take(&indices)?.with_name(name.into()).into_column())
+        Ok((ids.u32()?.iter().map(|id| id.and_then(index)).collect(), &lookup.texts))
     }
 }

@@ -7,6 +7,7 @@ use super::engine::problem::{Problem, Result};
 use super::engine::relation::Table;
 use super::engine::walk::Named;
 use super::source::{self, Source, SourceColumn, Trace};
+use crate::error::Error;
 use polars::prelude::DataFrame;
 use rayon::prelude::*;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -74,12 +75,19 @@ impl Stored {
 
     fn read(&self, places: &[usize]) -> Result<Read> {
         let names: Vec<&str> = places.iter().map(|&i| self.columns[i].name).collect();
-        let frame = frame(self.source, &self.trace, &names)?;
+        let (frame, numbered) = self.source.read_numbered(&self.trace, &names).map_err(unreadable)?;
+        let frame = select(&frame, &names)?;
         let rows = frame.height();
         // One after the other is let go as soon as it is converted.
         let columns = frame.into_columns().into_par_iter().zip(places.par_iter());
-        let columns =
-            columns.map(|(column, &i)| Ok((i, Arc::new(convert::from_polars(&column)?)))).collect::<Result<_>>()?;
+        let columns = columns.map(|(column, &i)| {
+            let column = match numbered.iter().find(|numbered| numbered.name == column.name().as_str()) {
+                Some(numbered) => convert::from_numbers(&column, &numbered.texts)?,
+                None => convert::from_polars(&column)?,
+            };
+            Ok((i, Arc::new(column)))
+        });
+        let columns = columns.collect::<Result<_>>()?;
         Ok(Read { rows, columns })
     }
 
@@ -116,6 +124,13 @@ impl Table for Stored {
 /// # Errors
 /// Fails if a part of a file cannot be read.
 pub fn frame(source: &dyn Source, trace: &Trace, names: &[&str]) -> Result<DataFrame> {
-    let frame = source.read(trace, names).map_err(|e| Problem::Read(Box::new(e)))?;
+    select(&source.read(trace, names).map_err(unreadable)?, names)
+}
+
+fn unreadable(error: Error) -> Problem {
+    Problem::Read(Box::new(error))
+}
+
+fn select(frame: &DataFrame, names: &[&str]) -> Result<DataFrame> {
     frame.select(names.iter().copied()).map_err(|e| Problem::Wrong(e.to_string()))
 }

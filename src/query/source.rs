@@ -5,7 +5,7 @@ use super::tables::TABLES;
 use super::views::VIEWS;
 use crate::error::Result;
 use crate::trace::frames::Frames;
-use polars::prelude::{DataFrame, DataType};
+use polars::prelude::{DataFrame, DataType, StringChunked};
 use trace_format::schema::{TableSpec, Unit};
 
 /// The type of a column in SQL.
@@ -79,6 +79,22 @@ pub trait Source: Send + Sync {
     /// # Errors
     /// Fails if a part of a file cannot be read.
     fn read(&self, trace: &Trace, wanted: &[&str]) -> Result<DataFrame>;
+    /// As [`Source::read`], with text columns as the numbers of their texts where the source knows those anyway: to find
+    /// them again takes longer than to read the column.
+    ///
+    /// # Errors
+    /// Fails if a part of a file cannot be read.
+    fn read_numbered(&self, trace: &Trace, wanted: &[&str]) -> Result<(DataFrame, Vec<Numbered>)> {
+        Ok((self.read(trace, wanted)?, Vec::new()))
+    }
+}
+
+/// A column of a frame whose numbers stand for texts.
+pub struct Numbered {
+    /// The column: numbers of 32 bits, null where there is no text.
+    pub name: &'static str,
+    /// The texts by number, each of them once.
+    pub texts: StringChunked,
 }
 
 /// Open traces and the names in them.

@@ -1,7 +1,7 @@
 //! The tables of the format as SQL sources: their own columns, and text beside every id that names something.
 
 use super::names::Naming;
-use super::source::{Source, SourceColumn, Trace, Type};
+use super::source::{Numbered, Source, SourceColumn, Trace, Type};
 use crate::demangle::readable;
 use crate::error::{Error, Result};
 use crate::trace::stored_shapes::Kernel;
@@ -116,8 +116,18 @@ impl Source for TableSource {
 
     fn read(&self, trace: &Trace, wanted: &[&str]) -> Result<DataFrame> {
         let failed = |e: PolarsError| Error::new(format!("table {}: {e}", self.0.name));
+        let (mut frame, numbered) = self.read_numbered(trace, wanted)?;
+        for Numbered { name, texts } in numbered {
+            let column = frame.column(name).and_then(|numbers| texts.take(numbers.u32()?)).map_err(failed)?;
+            frame.with_column(column.with_name(name.into()).into_column()).map_err(failed)?;
+        }
+        Ok(frame)
+    }
+
+    fn read_numbered(&self, trace: &Trace, wanted: &[&str]) -> Result<(DataFrame, Vec<Numbered>)> {
+        let failed = |e: PolarsError| Error::new(format!("table {}: {e}", self.0.name));
         if self.0 == &tables::STRING {
-            return strings(trace).map_err(failed);
+            return Ok((strings(trace).map_err(failed)?, Vec::new()));
         }
         // Stored columns that are asked for, and those that texts are made from.
         let mut stored: Vec<&str> = wanted.to_vec();
@@ -135,23 +145,24 @@ impl Source for TableSource {
         } else {
             trace.frames.read(self.0, &stored)?
         };
+        let mut numbered = Vec::new();
         for (from, text) in texts {
             let ids = frame.column(from).map_err(failed)?;
-            let column = words(trace, text, ids).map_err(failed)?;
+            let column = match text.words {
+                Words::Named(naming) => {
+                    let (numbers, texts) = trace.names.numbers(&trace.frames, naming, ids).map_err(failed)?;
+                    numbered.push(Numbered { name: text.name, texts: texts.clone() });
+                    numbers.with_name(text.name.into()).into_column()
+                }
+                Words::Coded(vocabulary) => word_column(text.name, vocabulary, ids).map_err(failed)?,
+            };
             frame.with_column(column).map_err(failed)?;
         }
         for column in self.0.columns.iter().filter(|c| c.ty == ColumnType::Bytes && wanted.contains(&c.name)) {
             let text = bytes_as_text(frame.column(column.name).map_err(failed)?).map_err(failed)?;
             frame.with_column(text).map_err(failed)?;
         }
-        Ok(frame)
-    }
-}
-
-fn words(trace: &Trace, text: Derived, ids: &polars::prelude::Column) -> PolarsResult<Column> {
-    match text.words {
-        Words::Named(naming) => trace.names.column(&trace.frames, naming, text.name, ids),
-        Words::Coded(vocabulary) => word_column(text.name, vocabulary, ids),
+        Ok((frame, numbered))
     }
 }
 
