@@ -100,7 +100,11 @@ def _measure(fn: Callable[[], Any], repeat: int, warmup: int) -> BenchResult:
     spans = _rows(trace, f"SELECT name, start_ns, end_ns FROM range WHERE STARTS_WITH(name, {_text(label + ' ')})")
     spans = sorted((row for row in spans if row["end_ns"] is not None), key=lambda row: row["start_ns"])
     if len(spans) != repeat:
-        raise Error(f"{what}: {len(spans)} of {repeat} repetitions are in {trace}; is it recorded with --nvtx off?")
+        how = f"--nvtx {os.environ.get('GPUPROF_NVTX') or 'on'} --capture {_collector.capture_mode()}"
+        raise Error(
+            f"{what}: {len(spans)} of {repeat} repetitions are in the trace {trace}; this process is recorded with "
+            f"{how}, and measuring needs NVTX and a window"
+        )
     starts, ends = [row["start_ns"] for row in spans], [row["end_ns"] for row in spans]
     kernels = _rows(
         trace,

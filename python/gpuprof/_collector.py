@@ -64,6 +64,8 @@ def control(verb: str) -> Dict[str, Any]:
 
 
 def _no_socket(verb: str) -> Error:
+    if os.environ.get("GPUPROF_RUNTIME_DIR") == "off":
+        return Error(f"{verb}: control of this process is switched off; record it without --runtime-dir off")
     return Error(
         f"{verb}: the collector of this process has no control socket; it comes with the first CUDA context, "
         "so use CUDA before; `gpuprof ctl list` says what else can be wrong"

@@ -21,7 +21,7 @@ import hashlib
 import os
 import re
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, Generator, List, NamedTuple, Optional, Tuple
 
 import pytest
 
@@ -102,26 +102,18 @@ class _Recording:
         self._folder = folder
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
         # The trace of a run holds several processes under pytest-xdist.
         label = f"{item.nodeid} [{os.getpid()}]"
         _wait()
         _nvtx.push(label)
         try:
-            return (yield)
-        finally:
-            _wait()
-            _nvtx.pop()
-            self._judge(item, label)
-
-    def _judge(self, item: pytest.Item, label: str) -> None:
-        try:
-            measured = _measure(item.nodeid, label, self._folder)
-        except Error as error:
-            pytest.fail(f"--gpuprof: {error}", pytrace=False)
-        item.user_properties.append(("gpu_time_ms", measured.gpu_time_ms))
-        if measured.trace:
-            item.user_properties.append(("gpuprof_trace", str(measured.trace)))
+            result = yield
+        except BaseException:
+            # Why the test fails says more than how long it took.
+            self._measure(item, label)
+            raise
+        measured = self._measure(item, label)
         limit = _limit(item)
         if limit is not None and measured.gpu_time_ms > limit:
             where = f"; see {measured.trace}" if measured.trace else ""
@@ -130,6 +122,19 @@ class _Recording:
                 f"and fills), more than {limit:g} ms{where}",
                 pytrace=False,
             )
+        return result
+
+    def _measure(self, item: pytest.Item, label: str) -> _Measured:
+        _wait()
+        _nvtx.pop()
+        try:
+            measured = _measure(item.nodeid, label, self._folder)
+        except Error as error:
+            pytest.fail(f"--gpuprof: {error}", pytrace=False)
+        item.user_properties.append(("gpu_time_ms", measured.gpu_time_ms))
+        if measured.trace:
+            item.user_properties.append(("gpuprof_trace", str(measured.trace)))
+        return measured
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         reports = [report for kind in ("passed", "failed") for report in terminalreporter.getreports(kind)]

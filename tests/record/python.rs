@@ -220,6 +220,21 @@ fn the_callback_for_transformers_records_the_steps_of_its_schedule() {
     two_windows_of_three_steps(&ended.trace(), 6);
 }
 
+#[test]
+fn a_measurement_that_cannot_be_made_says_why() {
+    for (options, words) in [
+        (["--nvtx", "off"], "0 of 7 repetitions are in the trace"),
+        (["--capture", "delay:100s"], "measuring needs NVTX and a window"),
+        (["--runtime-dir", "off"], "record it without --runtime-dir off"),
+    ] {
+        let sim = Sim::new("13.0");
+        let run = script(&sim, "python3", "benching.py");
+        let ended = run.record(&options).run();
+        assert_eq!(ended.code(), Some(1), "{options:?}: {}", ended.stdout);
+        assert!(ended.stderr.contains(words), "{options:?}: {}", ended.stderr);
+    }
+}
+
 /// Torch takes its time to come up.
 const LONG: Duration = Duration::from_secs(300);
 
