@@ -3,7 +3,8 @@
 //! A [`source::Source`] is anything with a name after `FROM`: every table of the format ([`tables`]) and every ready
 //! view ([`views::VIEWS`]). [`session::Session`] opens traces and runs statements: [`lexer`] cuts them, [`refuse`]
 //! stops what would write or read files, `headings` names what is computed, [`engine`] runs them over the columns that
-//! `scan` reads, [`output`] writes the answer, [`arrow`] as an Arrow file. [`explain`] says what is wrong with a query, `describe` how one would be
+//! `scan` reads, [`output`] writes the answer. [`arrow`] writes it as an Arrow file, piece by piece where the
+//! statement is [`plain`]. [`explain`] says what is wrong with a query, `describe` how one would be
 //! answered. `docs/schema.md` ([`schema_md`]) is made from the same registry, and `docs/query.md` says what of SQL works
 //! ([`support`]).
 
@@ -16,6 +17,7 @@ mod headings;
 pub mod lexer;
 mod names;
 pub(crate) mod output;
+mod plain;
 pub(crate) mod refuse;
 mod scan;
 pub mod schema_md;

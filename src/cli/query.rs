@@ -118,14 +118,13 @@ pub fn run(args: Args) -> Result<()> {
         return out.done();
     }
     if let (Format::Arrow, [statement]) = (format, &statements[..]) {
-        let answer = session.run_to_arrow(statement)?;
+        let mut out = Output::open(&args, &paths, format)?;
+        let rows = session.write_arrow(statement, out.writer()?)?;
         let notes = session.all_notes()?;
         progress.finish();
         say(&notes);
-        let mut out = Output::open(&args, &paths, format)?;
-        answer.write(out.writer()?)?;
         out.done()?;
-        return found(answer.rows() > 0);
+        return found(rows > 0);
     }
     let answers = statements.iter().map(|sql| session.run(sql)).collect::<Result<Vec<_>>>()?;
     // Reading rows is what finds damage, so this is what there is to say.

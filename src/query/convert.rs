@@ -63,7 +63,7 @@ pub fn from_numbers(column: &pl::Column, texts: &pl::StringChunked) -> Result<Co
 }
 
 /// Values, each made into what the engine has, and which rows have one.
-fn numbers<T: PolarsNumericType, V>(
+pub fn numbers<T: PolarsNumericType, V>(
     column: &ChunkedArray<T>,
     made: impl Fn(T::Native) -> V,
 ) -> (Vec<V>, Option<Vec<bool>>) {

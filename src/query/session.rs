@@ -1,11 +1,12 @@
 //! Open traces that answer statements.
 
-use super::arrow::ArrowAnswer;
+use super::arrow::{self, Out};
 use super::engine::parse::{self, Asked};
 use super::engine::problem::Problem;
 use super::engine::relation::Relation;
 use super::engine::walk::Named;
 use super::engine::{self, Engine};
+use super::plain::plain;
 use super::scan::{self, Sources};
 use super::source::{self, Source, Trace};
 use super::{convert, describe, explain, headings, refuse};
@@ -109,15 +110,22 @@ impl Session {
         deep(|| self.answer_as(text, convert::to_frame))
     }
 
-    /// The answer to one statement as an Arrow file has it: as [`Session::run`], without a detour over Polars' columns.
+    /// Writes the answer to one statement as an Arrow file, and counts its rows.
     ///
     /// # Errors
-    /// As [`Session::run`].
-    pub fn run_to_arrow(&self, text: &str) -> Result<ArrowAnswer> {
-        deep(|| self.answer_as(text, ArrowAnswer::new))
+    /// As [`Session::run`], and if `out` cannot be written to.
+    pub fn write_arrow(&self, text: &str, out: &mut Out) -> Result<usize> {
+        deep(|| {
+            if let Some((source, columns)) = plain(text)
+                && let Some(rows) = arrow::write_pieces(source, &self.trace, &columns, out)?
+            {
+                return Ok(rows);
+            }
+            self.answer_as(text, |answer| arrow::write(answer, out))
+        })
     }
 
-    fn answer_as<T>(&self, text: &str, made: impl Fn(&Relation) -> engine::problem::Result<T>) -> Result<T> {
+    fn answer_as<T>(&self, text: &str, made: impl FnOnce(&Relation) -> engine::problem::Result<T>) -> Result<T> {
         let statement = read(text)?;
         let failed = |problem: Problem| explain::error(problem, text, &statement.sources);
         let answer = match &statement.asked {

@@ -87,7 +87,18 @@ pub trait Source: Send + Sync {
     fn read_numbered(&self, trace: &Trace, wanted: &[&str]) -> Result<(DataFrame, Vec<Numbered>)> {
         Ok((self.read(trace, wanted)?, Vec::new()))
     }
+    /// As [`Source::read_numbered`], piece by piece in order, with the same texts in each; `false`: the source has no
+    /// pieces, and nothing was done.
+    ///
+    /// # Errors
+    /// Fails if a part of a file cannot be read, and with any error that `each` returns.
+    fn read_pieces(&self, _trace: &Trace, _wanted: &[&str], _each: &mut EachPiece) -> Result<bool> {
+        Ok(false)
+    }
 }
+
+/// What is done with a piece of a source.
+pub type EachPiece<'e> = dyn FnMut(DataFrame, Vec<Numbered>) -> Result<()> + Send + 'e;
 
 /// A column of a frame whose numbers stand for texts.
 pub struct Numbered {

@@ -1,7 +1,7 @@
 //! The tables of the format as SQL sources: their own columns, and text beside every id that names something.
 
 use super::names::Naming;
-use super::source::{Numbered, Source, SourceColumn, Trace, Type};
+use super::source::{EachPiece, Numbered, Source, SourceColumn, Trace, Type};
 use crate::demangle::readable;
 use crate::error::{Error, Result};
 use crate::trace::stored_shapes::Kernel;
@@ -129,7 +129,42 @@ impl Source for TableSource {
         if self.0 == &tables::STRING {
             return Ok((strings(trace).map_err(failed)?, Vec::new()));
         }
-        // Stored columns that are asked for, and those that texts are made from.
+        let Needed { stored, texts } = self.needed(wanted);
+        let frame = if self.0 == &tables::SHAPE {
+            shapes(trace, &stored).map_err(failed)?
+        } else {
+            trace.frames.read(self.0, &stored)?
+        };
+        self.with_texts(trace, frame, &texts, wanted).map_err(failed)
+    }
+
+    fn read_pieces(&self, trace: &Trace, wanted: &[&str], each: &mut EachPiece) -> Result<bool> {
+        let Needed { stored, texts } = self.needed(wanted);
+        let is_bytes = |column: &ColumnSpec| column.ty == ColumnType::Bytes && wanted.contains(&column.name);
+        // Texts that are made row by row would be others in each piece.
+        let are_numbered = texts.iter().all(|(_, text)| matches!(text.words, Words::Named(_)));
+        if is_shared(self.0) || !are_numbered || self.0.columns.iter().any(is_bytes) {
+            return Ok(false);
+        }
+        let failed = |e: PolarsError| Error::new(format!("table {}: {e}", self.0.name));
+        trace.frames.read_in_pieces(self.0, &stored, |frame| {
+            let (frame, numbered) = self.with_texts(trace, frame, &texts, wanted).map_err(failed)?;
+            each(frame, numbered)
+        })?;
+        Ok(true)
+    }
+}
+
+/// What has to be read for some columns.
+struct Needed<'w> {
+    /// Stored columns that are asked for, and those that texts are made from.
+    stored: Vec<&'w str>,
+    /// The texts, each with the column that it is made from.
+    texts: Vec<(&'static str, Derived)>,
+}
+
+impl TableSource {
+    fn needed<'w>(&self, wanted: &[&'w str]) -> Needed<'w> {
         let mut stored: Vec<&str> = wanted.to_vec();
         let mut texts = Vec::new();
         for column in self.0.columns {
@@ -140,27 +175,33 @@ impl Source for TableSource {
         }
         stored.sort_unstable();
         stored.dedup();
-        let mut frame = if self.0 == &tables::SHAPE {
-            shapes(trace, &stored).map_err(failed)?
-        } else {
-            trace.frames.read(self.0, &stored)?
-        };
+        Needed { stored, texts }
+    }
+
+    /// The frame with its texts, names as numbers.
+    fn with_texts(
+        &self,
+        trace: &Trace,
+        mut frame: DataFrame,
+        texts: &[(&str, Derived)],
+        wanted: &[&str],
+    ) -> PolarsResult<(DataFrame, Vec<Numbered>)> {
         let mut numbered = Vec::new();
         for (from, text) in texts {
-            let ids = frame.column(from).map_err(failed)?;
+            let ids = frame.column(from)?;
             let column = match text.words {
                 Words::Named(naming) => {
-                    let (numbers, texts) = trace.names.numbers(&trace.frames, naming, ids).map_err(failed)?;
+                    let (numbers, texts) = trace.names.numbers(&trace.frames, naming, ids)?;
                     numbered.push(Numbered { name: text.name, texts: texts.clone() });
                     numbers.with_name(text.name.into()).into_column()
                 }
-                Words::Coded(vocabulary) => word_column(text.name, vocabulary, ids).map_err(failed)?,
+                Words::Coded(vocabulary) => word_column(text.name, vocabulary, ids)?,
             };
-            frame.with_column(column).map_err(failed)?;
+            frame.with_column(column)?;
         }
         for column in self.0.columns.iter().filter(|c| c.ty == ColumnType::Bytes && wanted.contains(&c.name)) {
-            let text = bytes_as_text(frame.column(column.name).map_err(failed)?).map_err(failed)?;
-            frame.with_column(text).map_err(failed)?;
+            let text = bytes_as_text(frame.column(column.name)?)?;
+            frame.with_column(text)?;
         }
         Ok((frame, numbered))
     }

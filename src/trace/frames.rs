@@ -55,6 +55,13 @@ impl Part {
             Part::Kept { table, .. } | Part::Native { table, .. } => table,
         }
     }
+
+    fn process(&self, frames: &Frames) -> u32 {
+        match self {
+            Part::Kept { process, .. } => *process,
+            Part::Native { file, .. } => frames.natives[*file].process,
+        }
+    }
 }
 
 /// All open traces.

@@ -192,25 +192,56 @@ impl Frames {
     /// # Errors
     /// Fails if a part of a file cannot be read.
     pub fn read(&self, table: &'static TableSpec, columns: &[&str]) -> Result<DataFrame> {
+        self.read_parts(table, columns, &self.parts_by_process(table))
+    }
+
+    /// As [`Frames::read`], in pieces of about a million rows: while one is used the next one is decoded, and no more are
+    /// in memory. The first piece is empty, so that its columns are known where there are no rows.
+    ///
+    /// # Errors
+    /// Fails if a part of a file cannot be read, and with any error that `each` returns.
+    pub fn read_in_pieces(
+        &self,
+        table: &'static TableSpec,
+        columns: &[&str],
+        mut each: impl FnMut(DataFrame) -> Result<()> + Send,
+    ) -> Result<()> {
+        let mut ready = self.read_parts(table, columns, &[])?;
+        for parts in self.parts_by_process(table).chunks(PARTS_OF_PIECE) {
+            let (used, next) = rayon::join(|| each(ready), || self.read_parts(table, columns, parts));
+            used?;
+            ready = next?;
+        }
+        each(ready)
+    }
+
+    /// The parts of `table` in the order of processes, files and frames.
+    fn parts_by_process(&self, table: &'static TableSpec) -> Vec<&Part> {
+        let mut parts: Vec<&Part> = self.parts.iter().filter(|part| part.table() == table).collect();
+        parts.sort_by_key(|part| part.process(self));
+        parts
+    }
+
+    fn read_parts(&self, table: &'static TableSpec, columns: &[&str], parts: &[&Part]) -> Result<DataFrame> {
         let everything = Filter::everything();
-        let parts: Vec<&Part> = self.parts.iter().filter(|part| part.table() == table).collect();
-        let decoded: Vec<Option<(u32, PolarsResult<DataFrame>)>> = parts
+        let decoded: Vec<Option<PolarsResult<DataFrame>>> = parts
             .par_iter()
             .map_init(Vec::new, |buffer, part| {
                 let batch = self.decode(part, columns, &everything, buffer)?;
-                Ok(batch.map(|batch| (batch.process, with_union_schema(table, columns, &batch))))
+                Ok(batch.map(|batch| with_union_schema(table, columns, &batch)))
             })
             .collect::<Result<_>>()?;
-        let mut frames: Vec<_> = decoded.into_iter().flatten().collect();
-        frames.sort_by_key(|(process, _)| *process);
         let failed = |e: PolarsError| Error::new(format!("table {}: {e}", table.name));
         let mut all = empty_frame(table, columns).map_err(failed)?;
-        for (_, frame) in frames {
+        for frame in decoded.into_iter().flatten() {
             all.vstack_mut(&frame.map_err(failed)?).map_err(failed)?;
         }
         Ok(all)
     }
 }
+
+/// Parts of a piece: frames of the collector have 65,536 rows at most.
+const PARTS_OF_PIECE: usize = 16;
 
 /// The type a registry column has in `lazy` frames.
 fn lazy_type(column: &ColumnSpec) -> DataType {
