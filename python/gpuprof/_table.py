@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 #: Rows that a notebook shows.
 SHOWN_ROWS = 20
 
+#: Names of kernels are long: they are broken, so that the numbers beside them are seen, but into no shorter lines.
+TEXT_CHARACTERS = 24
+TEXT_STYLE = "text-align:left;vertical-align:top;max-width:36em;overflow-wrap:anywhere"
+
 #: One row: values by the name of their column.
 Row = Dict[str, Any]
 
@@ -104,8 +108,10 @@ def _cell(value: Any) -> str:
         return "<td></td>"
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         text = f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
-        return f"<td style='text-align:right'>{text}</td>"
-    return f"<td style='text-align:left'>{html.escape(str(value))}</td>"
+        return f"<td style='text-align:right;vertical-align:top'>{text}</td>"
+    text = str(value)
+    style = f"{TEXT_STYLE};min-width:{min(len(text), TEXT_CHARACTERS)}ch"
+    return f"<td style='{style}'>{html.escape(text)}</td>"
 
 
 class RowsTable(Table):

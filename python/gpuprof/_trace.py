@@ -173,7 +173,7 @@ class Trace:
         except Error as error:
             parts.append(f"<p>{html.escape(str(error))}</p>")
         if self.tables.get("kernel"):
-            shown = ["name", "count", "total_ns", "share"]
+            shown = ["total_ns", "share", "count", "name"]
             query = f"SELECT {', '.join(shown)} FROM kernels_by_name ORDER BY total_ns DESC LIMIT {SUMMARY_KERNELS}"
             parts.append(self.sql(query)._repr_html_())
         return f"<div class='gpuprof'>{''.join(parts)}</div>"

@@ -74,19 +74,19 @@ fn ranges_are_heard_before_cuda_is_used_and_open_windows_of_their_name() {
 
 #[test]
 fn a_function_is_measured_here_where_this_is_recorded_and_else_in_a_process_that_is() {
-    for attach in ["all", "profiler-api", "manual", "none"] {
+    for mode in [Some("all"), Some("profiler-api"), Some("manual"), None] {
         let sim = Sim::new("13.0");
-        let run = script(&sim, "python3", "benching.py").env("GPUPROF_CAPTURE", attach);
-        let ended = match attach {
-            "none" => run.env_remove("GPUPROF_CAPTURE").run(),
-            _ => run.inject().run(),
+        let run = script(&sim, "python3", "benching.py");
+        let ended = match mode {
+            Some(mode) => run.env("GPUPROF_CAPTURE", mode).inject().run(),
+            None => run.run(),
         };
         succeeded(&ended);
         let said = said(&ended);
         // 250 µs, and two kernels of some microseconds.
         let median_ns = said["median_ns"].as_f64().expect("a number");
-        assert!((250_000.0..300_000.0).contains(&median_ns), "{attach}: {said}");
-        assert_eq!(said["n"], 7, "{attach}");
+        assert!((250_000.0..300_000.0).contains(&median_ns), "{mode:?}: {said}");
+        assert_eq!(said["n"], 7, "{mode:?}");
     }
 }
 
