@@ -4,7 +4,7 @@
 use crate::common::build::*;
 use crate::common::{TempFolder, skip};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// The versions that are said to work, each with the program of that name if it is here.
 const VERSIONS: [&str; 6] = ["3.9", "3.10", "3.11", "3.12", "3.13", "3.14"];
@@ -43,23 +43,29 @@ fn the_package_reads_traces_without_any_other_package_on_every_python() {
         "kernel_ns": story.kernels.iter().map(|kernel| kernel.end - kernel.start).sum::<i64>(),
         "copied_bytes": story.copies.iter().map(|copy| copy.bytes).sum::<i64>(),
     });
-    let mut tried = 0;
+    // All of them at the same time.
+    let mut running = Vec::new();
     for version in VERSIONS {
         let Some(python) = python(version) else {
             skip(test, &format!("there is no Python {version} here"));
             continue;
         };
-        let output = Command::new(python)
+        let child = Command::new(python)
             .arg(package.join("tests/reading.py"))
             .args([&trace, &truth.to_string()])
             .env("PYTHONPATH", &package)
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .env("GPUPROF_PROGRAM", env!("CARGO_BIN_EXE_gpuprof"))
-            .output()
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
             .expect("Python");
+        running.push((version, child));
+    }
+    assert!(!running.is_empty(), "the tests need a Python of 3.9 or later");
+    for (version, child) in running {
+        let output = child.wait_with_output().expect("Python");
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success(), "Python {version}: {said}{}", String::from_utf8_lossy(&output.stderr));
-        tried += 1;
     }
-    assert!(tried > 0, "the tests need a Python of 3.9 or later");
 }
