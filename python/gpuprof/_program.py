@@ -46,7 +46,7 @@ def program() -> str:
     on_path = shutil.which("gpuprof")
     if on_path:
         return on_path
-    raise Error("the program gpuprof is not found; install the package gpuprof, or name it with GPUPROF_PROGRAM")
+    raise Error("the program gpuprof is not found; install the package gpuprof-cuda, or name it with GPUPROF_PROGRAM")
 
 
 def _folders() -> List[Path]:
