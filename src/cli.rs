@@ -1,6 +1,7 @@
 //! The command line: one file per subcommand, holding its arguments and its `run`.
 
 pub(crate) mod baseline;
+pub(crate) mod completions;
 pub(crate) mod convert;
 pub(crate) mod ctl;
 pub(crate) mod diff;
@@ -8,6 +9,7 @@ pub(crate) mod doctor;
 mod endings;
 pub(crate) mod export;
 pub(crate) mod info;
+pub(crate) mod man;
 pub(crate) mod mcp;
 mod newest;
 pub mod nvprof;
@@ -18,6 +20,7 @@ pub(crate) mod ranks;
 pub(crate) mod record;
 pub(crate) mod report;
 mod row_arguments;
+mod screen;
 mod stdin;
 pub(crate) mod timeline;
 mod times;
@@ -79,18 +82,42 @@ enum Command {
     Nvprof(nvprof::Args),
     /// Print where the collector is, for LD_PRELOAD and CUDA_INJECTION64_PATH
     PreloadPath(preload_path::Args),
+    /// Print what a shell needs to complete commands and options
+    Completions(completions::Args),
+    /// Print manual pages
+    Man(man::Args),
 }
 
-/// What to say where a trace or a view stands in the place of the command, as if `report` were understood.
-pub fn meant_as_report(error: &clap::Error, word: Option<&OsString>) -> Option<Error> {
+/// The command line with `report` put before it, where its first word is no command but a trace: a file or folder that
+/// is there, or a word that can only be meant as one.
+pub fn as_report(error: &clap::Error, words: &[OsString]) -> Option<Vec<OsString>> {
+    let [program, first, rest @ ..] = words else { return None };
+    let is_unknown = error.kind() == clap::error::ErrorKind::InvalidSubcommand;
+    (is_unknown && looks_like_a_trace(first)).then(|| {
+        let before = [program.clone(), "report".into(), first.clone()];
+        before.into_iter().chain(rest.iter().cloned()).collect()
+    })
+}
+
+/// Endings of the names of traces. Of a file that is not there, `report` says so; clap would look for a command.
+const ENDINGS: [&str; 16] = [
+    "gpuprof", "nvvp", "nvprof", "sqlite", "db", "json", "gz", "csv", "txt", "log", "xml", "prof", "parquet",
+    "arrow", "folded", "nsys-rep",
+];
+
+fn looks_like_a_trace(word: &OsString) -> bool {
+    let path = Path::new(word);
+    let has_ending = path.extension().is_some_and(|ending| ENDINGS.iter().any(|known| ending == *known));
+    let is_glob = word.to_str().is_some_and(|word| word.contains(['*', '?', '[']));
+    word == "-" || path.symlink_metadata().is_ok() || path.components().count() > 1 || has_ending || is_glob
+}
+
+/// What to say where a view stands in the place of the command.
+pub fn view_as_command(error: &clap::Error, word: Option<&OsString>) -> Option<Error> {
     if error.kind() != clap::error::ErrorKind::InvalidSubcommand {
         return None;
     }
     let word = word?.to_str()?;
-    if Path::new(word).exists() {
-        let remedy = format!("write `gpuprof report {word}`; `gpuprof --help` lists the commands");
-        return Some(Error::new(format!("{word}: not a command but a file or folder")).remedy(&remedy));
-    }
     crate::report::find_view(word).ok()?;
     let remedy = format!("write `gpuprof report --view {word} TRACE`");
     Some(Error::new(format!("{word}: not a command but a view")).remedy(&remedy))
@@ -119,6 +146,8 @@ pub fn run(cli: Cli) -> Result<Ended> {
         Command::Ctl(args) => ctl::run(&args),
         Command::Doctor(args) => doctor::run(args),
         Command::PreloadPath(args) => preload_path::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     }?;
     Ok(Ended::Exited(0))
 }

@@ -1,5 +1,6 @@
 //! Text for people and machines from typed tables.
 
+pub(crate) mod color;
 pub(crate) mod digits;
 pub mod document;
 pub mod flame_graph;

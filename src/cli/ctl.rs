@@ -56,7 +56,7 @@ struct StatusArgs {
     targets: Targets,
     /// How the answer is written
     #[arg(long, value_name = "FORMAT", default_value = "text")]
-    format: list::Format,
+    format: list::StatusFormat,
 }
 
 /// Arguments of `start` and `stop`.

@@ -4,6 +4,7 @@ use super::baseline;
 use super::progress::Progress;
 use super::report::{row_count, say};
 use super::row_arguments::RowArguments;
+use super::screen::{self, ScreenArgs};
 use super::stdin::Paths;
 use super::written;
 use crate::analysis::diff::{By, Diff, Gate, Options, Run, RunOptions, stack_changes};
@@ -15,11 +16,10 @@ use crate::export::Shape;
 use crate::export::destination::{Pending, Replace, Request};
 use crate::launch::supervise::Ended;
 use crate::render::table::Format;
-use crate::render::terminal_text::TerminalText;
 use crate::report::diff::Shown;
 use crate::report::diff_flame;
 use crate::trace::select::name_pattern;
-use std::io::{self, BufWriter, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// The exit status when a limit of `--fail-if` is broken.
@@ -78,7 +78,7 @@ pub struct Args {
     fail_if: Vec<Gate>,
 
     /// How the answer is written
-    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
 
     /// Also draw the difference as a flame graph into this SVG file: GPU time by ranges, call and kernel, as wide as it is after, red
@@ -98,9 +98,8 @@ pub struct Args {
     #[arg(short, long)]
     quiet: bool,
 
-    /// Do not cut long names to the width of the terminal. What is piped is never cut
-    #[arg(long)]
-    wide: bool,
+    #[command(flatten)]
+    screen: ScreenArgs,
 
     #[command(flatten)]
     rows: RowArguments,
@@ -129,12 +128,11 @@ pub fn run(args: &Args) -> Result<Ended> {
     let top = if args.all { None } else { Some(args.top.unwrap_or(ROWS)) };
     let what = args.by.what();
     let shown = Shown { diff: &diff, sides: [&before, &after], what, top, failures: &failures };
-    let terminal =
-        if args.format == Format::Table { TerminalText::of_stdout(args.wide) } else { TerminalText::default() };
-    let mut out = terminal.lines(BufWriter::new(io::stdout()));
+    let for_people = args.format == Format::Table;
+    let mut out = args.screen.text(for_people).lines(args.screen.open(for_people));
     // Two answers in one stream would be of no use to anyone.
     if !is_on_stdout || diff.obstacle.is_some() {
-        shown.write(&mut out, args.format).and_then(|()| out.flush()).map_err(|e| Error::output(&e))?;
+        screen::written(shown.write(&mut out, args.format).and_then(|()| out.flush()))?;
     }
     Ok(Ended::Exited(match diff.obstacle {
         Some(_) => NOT_COMPARABLE,

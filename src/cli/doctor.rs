@@ -14,6 +14,7 @@ use std::path::PathBuf;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
     /// Lines for people.
+    #[value(alias = "table")]
     Text,
     /// One JSON object for programs.
     Json,

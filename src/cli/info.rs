@@ -4,6 +4,7 @@ mod sentences;
 
 use super::progress::Progress;
 use super::report::say;
+use super::screen::{ScreenArgs, written};
 use super::stdin::Paths;
 use crate::analysis::partial;
 use crate::error::{Error, Result};
@@ -11,7 +12,6 @@ use crate::import;
 use crate::render::document::Document;
 use crate::render::schemas;
 use crate::render::table::{Cell, Format, Heading, Table};
-use crate::render::terminal_text::TerminalText;
 use crate::trace::frames::{Frames, OpenedFile};
 use crate::trace::sink::Need;
 use crate::trace::summaries::FileSummary;
@@ -30,14 +30,13 @@ pub struct Args {
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// How the answer is written
-    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
     /// List the formats that gpuprof opens, and exit
     #[arg(long)]
     formats: bool,
-    /// Do not cut long names and lines to the width of the terminal. What is piped is never cut
-    #[arg(long)]
-    wide: bool,
+    #[command(flatten)]
+    screen: ScreenArgs,
 }
 
 /// Runs `info`.
@@ -45,9 +44,8 @@ pub struct Args {
 /// # Errors
 /// Fails if a path holds no trace, or if the output cannot be written.
 pub fn run(args: &Args) -> Result<()> {
-    let mut out = BufWriter::new(io::stdout());
     if args.formats {
-        return formats(&mut out).map_err(|e| Error::output(&e));
+        return formats(&mut BufWriter::new(io::stdout())).map_err(|e| Error::output(&e));
     }
     let progress = Progress::new(false, "reading");
     let paths = match args.paths.is_empty() {
@@ -55,8 +53,8 @@ pub fn run(args: &Args) -> Result<()> {
         false => Paths::new(&args.paths)?,
     };
     let frames = Frames::open(&paths, &Need::counts())?;
-    let terminal =
-        if args.format == Format::Table { TerminalText::of_stdout(args.wide) } else { TerminalText::default() };
+    let for_people = args.format == Format::Table;
+    let terminal = args.screen.text(for_people);
     let document = Document { cut: terminal.width.is_some(), ..describe(&frames)? };
     let sentences = sentences::sentences(&frames, &time_spans(&frames)?);
     progress.finish();
@@ -77,7 +75,7 @@ pub fn run(args: &Args) -> Result<()> {
         }
         out.flush()
     };
-    write(&mut terminal.lines(&mut out)).and_then(|()| out.flush()).map_err(|e| Error::output(&e))
+    written(write(&mut terminal.lines(args.screen.open(for_people))))
 }
 
 fn formats(out: &mut dyn Write) -> io::Result<()> {

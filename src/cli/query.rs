@@ -8,6 +8,7 @@ use super::endings;
 use super::progress::Progress;
 use super::report::say;
 use super::row_arguments::Events;
+use super::screen::{self, ScreenArgs};
 use crate::error::{Error, Result};
 use crate::export::Shape;
 use crate::export::destination::{Destination, Pending, Replace, Request};
@@ -15,7 +16,6 @@ use crate::open::inputs;
 use crate::query::output::{self, Format};
 use crate::query::session::{self, Session};
 use crate::query::{lexer, refuse};
-use crate::render::terminal_text::TerminalText;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read as _, Write};
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ pub struct Args {
     file: Option<PathBuf>,
 
     /// How the answer is written; machine formats in base units, never scaled [default: what the name of the output
-    /// ends in, else table]
+    /// ends in, else text]
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
 
@@ -54,9 +54,8 @@ pub struct Args {
     #[arg(long)]
     explain: bool,
 
-    /// Do not cut long names and lines to the width of the terminal. What is piped is never cut
-    #[arg(long)]
-    wide: bool,
+    #[command(flatten)]
+    screen: ScreenArgs,
 
     #[command(flatten)]
     events: Events,
@@ -80,7 +79,7 @@ pub fn run(args: Args) -> Result<()> {
     let from_terminal = io::stdin().is_terminal();
     if queries.is_empty() {
         if from_terminal && io::stdout().is_terminal() && args.output.is_none() && !args.explain {
-            return prompt::run(&args.events, &args.events.paths(&paths)?, format, args.wide);
+            return prompt::run(&args.events, &args.events.paths(&paths)?, format, args.screen.wide);
         }
         if from_terminal {
             return Err(Error::new("no query given").remedy("give SQL that begins with SELECT or WITH, or @FILE"));
@@ -131,16 +130,16 @@ pub fn run(args: Args) -> Result<()> {
     let notes = session.all_notes()?;
     progress.finish();
     say(&notes);
-    let mut out = Output::open(&args, &paths, format)?;
-    let for_people = format == Format::Table && args.output.is_none();
-    let terminal = if for_people { TerminalText::of_stdout(args.wide) } else { TerminalText::default() };
-    if terminal.is_plain() {
-        output::write(out.writer()?, &answers, format, &notes, false)?;
-    } else {
-        let mut lines = terminal.lines(out.writer()?);
+    if format == Format::Table && args.output.is_none() {
+        let terminal = args.screen.text(true);
+        let mut lines = terminal.lines(args.screen.open(true));
         output::write(&mut lines, &answers, format, &notes, terminal.width.is_some())?;
+        screen::written(lines.flush())?;
+    } else {
+        let mut out = Output::open(&args, &paths, format)?;
+        output::write(out.writer()?, &answers, format, &notes, false)?;
+        out.done()?;
     }
-    out.done()?;
     found(answers.iter().any(|answer| answer.height() > 0))
 }
 

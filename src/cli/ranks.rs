@@ -3,6 +3,7 @@
 use super::progress::Progress;
 use super::report::{row_count, say};
 use super::row_arguments::RowArguments;
+use super::screen::{ScreenArgs, written};
 use crate::analysis::labels::Labels;
 use crate::analysis::partial;
 use crate::analysis::ranks::Ranks;
@@ -10,10 +11,9 @@ use crate::demangle::Demangling;
 use crate::error::{Error, Result};
 use crate::launch::supervise::Ended;
 use crate::render::table::Format;
-use crate::render::terminal_text::TerminalText;
 use crate::report::ranks::{Rows, Shown};
 use crate::trace::sink::Need;
-use std::io::{self, BufWriter, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 use trace_format::tables;
 
@@ -42,7 +42,7 @@ pub struct Args {
     rows: Rows,
 
     /// How the answer is written
-    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
 
     /// Show only the first N rows; without it 64 in text and Markdown, and all in formats for programs
@@ -57,9 +57,8 @@ pub struct Args {
     #[arg(short, long)]
     quiet: bool,
 
-    /// Do not cut lines to the width of the terminal. What is piped is never cut
-    #[arg(long)]
-    wide: bool,
+    #[command(flatten)]
+    screen: ScreenArgs,
 
     #[command(flatten)]
     choice: RowArguments,
@@ -103,9 +102,8 @@ pub fn run(args: &Args) -> Result<Ended> {
         (false, top) => Some(top.unwrap_or(ROWS)),
     };
     let shown = Shown { ranks: &ranks, rows: args.rows, top, notes: &notes };
-    let terminal =
-        if args.format == Format::Table { TerminalText::of_stdout(args.wide) } else { TerminalText::default() };
-    let mut out = terminal.lines(BufWriter::new(io::stdout()));
-    shown.write(&mut out, args.format).and_then(|()| out.flush()).map_err(|e| Error::output(&e))?;
+    let for_people = args.format == Format::Table;
+    let mut out = args.screen.text(for_people).lines(args.screen.open(for_people));
+    written(shown.write(&mut out, args.format).and_then(|()| out.flush()))?;
     Ok(Ended::Exited(if ranks.obstacle.is_some() { NOT_COMPARABLE } else { 0 }))
 }

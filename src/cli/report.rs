@@ -8,6 +8,7 @@ use self::checks::view_instead_of_path;
 use super::newest;
 use super::progress::Progress;
 use super::row_arguments::RowArguments;
+use super::screen::ScreenArgs;
 use crate::analysis::grouping::Grouping;
 use crate::analysis::labels::Labels;
 use crate::analysis::own_cost;
@@ -69,13 +70,12 @@ pub struct Args {
     #[arg(long)]
     raw: bool,
 
-    /// Do not cut long names and lines to the width of the terminal. What is piped is never cut
-    #[arg(long)]
-    wide: bool,
-
     /// Leave out what gpuprof adds to nvprof's report: the insights below it, and the line that says what recording itself took
     #[arg(long)]
     no_insights: bool,
+
+    #[command(flatten)]
+    screen: ScreenArgs,
 
     #[command(flatten)]
     nvprof: NvprofArgs,
@@ -185,7 +185,7 @@ pub fn run(args: Args) -> Result<()> {
     }
     // Logs alone are read once.
     if !args.follow || paths.is_empty() {
-        return plan.print(&paths, || output(log_file.as_deref())).map(drop);
+        return plan.print(&paths, || plan.output(log_file.as_deref())).map(drop);
     }
     inputs::expand(&paths)?;
     let mut seen = None;
@@ -194,7 +194,7 @@ pub fn run(args: Args) -> Result<()> {
         // A file that its program has only just created has no header yet.
         if size > 0 && seen.replace(size) != Some(size) {
             let out = || {
-                let mut out = output(log_file.as_deref())?;
+                let mut out = plan.output(log_file.as_deref())?;
                 if io::stdout().is_terminal() && log_file.is_none() {
                     // Clear the screen and go to its corner, so that the newest table always stands in one place.
                     write!(out, "\x1b[2J\x1b[H").map_err(|e| Error::output(&e))?;
@@ -213,12 +213,6 @@ fn log_file_name(template: &str) -> Result<String> {
     let host = identity::host().unwrap_or_default();
     logfile::expand(template, std::process::id(), &host.to_string_lossy(), |v| std::env::var(v).ok())
         .map_err(|e| Error::new(format!("--log-file {template}: {e}")))
-}
-
-fn output(log_file: Option<&str>) -> Result<Box<dyn Write>> {
-    let Some(name) = log_file else { return Ok(Box::new(BufWriter::new(io::stdout()))) };
-    let file = File::create(name).map_err(|e| Error::new(format!("--log-file {name}: cannot be created: {e}")))?;
-    Ok(Box::new(BufWriter::new(file)))
 }
 
 /// Whether a followed trace may still grow.
@@ -313,6 +307,16 @@ impl Plan<'_> {
         }
     }
 
+    /// What the answer is written to. What is printed again and again is for the screen, not for a pager.
+    fn output(&self, log_file: Option<&str>) -> Result<Box<dyn Write>> {
+        let Some(name) = log_file else {
+            return Ok(Box::new(self.args.screen.open(self.is_for_people() && !self.args.follow)));
+        };
+        let file =
+            File::create(name).map_err(|e| Error::new(format!("--log-file {name}: cannot be created: {e}")))?;
+        Ok(Box::new(BufWriter::new(file)))
+    }
+
     /// Lines for a terminal are cut to its width, and kept to ASCII where the locale has nothing else.
     fn for_people(&self, out: Box<dyn Write>) -> Box<dyn Write> {
         let terminal = self.terminal();
@@ -320,11 +324,12 @@ impl Plan<'_> {
     }
 
     fn terminal(&self) -> TerminalText {
+        self.args.screen.text(self.is_for_people())
+    }
+
+    fn is_for_people(&self) -> bool {
         let for_machines = self.args.nvprof.csv || self.args.format.is_some_and(|format| format != Format::Table);
-        match for_machines || self.args.nvprof.log_file.is_some() {
-            true => TerminalText::default(),
-            false => TerminalText::of_stdout(self.args.wide),
-        }
+        !for_machines && self.args.nvprof.log_file.is_none()
     }
 
     /// Writes the answer, what is partial first; says whether there was anything to show. The progress bar goes before

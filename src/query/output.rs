@@ -13,6 +13,7 @@ use std::io::{self, Write};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
     /// Aligned columns for people.
+    #[value(name = "text", alias = "table")]
     Table,
     /// Comma-separated, RFC 4180 quoting; NULL is empty, empty text is "".
     Csv,

@@ -119,6 +119,7 @@ pub struct Table {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
     /// Aligned columns for people.
+    #[value(name = "text", alias = "table")]
     Table,
     /// Comma-separated, RFC 4180 quoting.
     Csv,

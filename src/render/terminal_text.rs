@@ -1,5 +1,6 @@
-//! Text for a terminal: lines that fit its width, and plain ASCII where the locale has nothing else.
+//! Text for a terminal: lines that fit its width, with colour, and plain ASCII where the locale has nothing else.
 
+use super::color::{self, Painter};
 use super::terminal::terminal_width;
 use crate::demangle::short_name;
 use std::borrow::Cow;
@@ -12,18 +13,19 @@ pub struct TerminalText {
     pub width: Option<usize>,
     /// Whether characters outside ASCII are to be replaced.
     pub ascii: bool,
+    /// Whether lines are coloured.
+    pub color: bool,
 }
 
 impl TerminalText {
     /// What the standard output wants. What is piped is never cut, and neither is anything that is asked for `wide`.
     pub fn of_stdout(wide: bool) -> TerminalText {
         let is_terminal = io::stdout().is_terminal();
-        TerminalText { width: if is_terminal && !wide { terminal_width() } else { None }, ascii: ascii_only() }
-    }
-
-    /// The characters that the locale has, in lines of any length.
-    pub fn uncut() -> TerminalText {
-        TerminalText { width: None, ascii: ascii_only() }
+        TerminalText {
+            width: if is_terminal && !wide { terminal_width() } else { None },
+            ascii: ascii_only(),
+            color: color::is_wanted(is_terminal),
+        }
     }
 
     /// Whether text is written as it is.
@@ -33,7 +35,8 @@ impl TerminalText {
 
     /// A writer that does to each line what is wanted.
     pub fn lines<W: Write>(self, out: W) -> Lines<W> {
-        Lines { out, terminal: self, line: Vec::new() }
+        let painter = self.color.then(Painter::default);
+        Lines { out, terminal: self, line: Vec::new(), painter }
     }
 
     fn line<'t>(self, line: &'t str) -> Cow<'t, str> {
@@ -113,6 +116,25 @@ pub struct Lines<W: Write> {
     out: W,
     terminal: TerminalText,
     line: Vec<u8>,
+    painter: Option<Painter>,
+}
+
+impl<W: Write> Lines<W> {
+    /// Writes the line that came last, or the one before it where colours need to know what follows.
+    fn end_line(&mut self) -> io::Result<()> {
+        let line = String::from_utf8_lossy(&self.line);
+        let line = self.terminal.line(&line);
+        match &mut self.painter {
+            None => writeln!(self.out, "{line}")?,
+            Some(painter) => {
+                if let Some(before) = painter.next(&line) {
+                    writeln!(self.out, "{before}")?;
+                }
+            }
+        }
+        self.line.clear();
+        Ok(())
+    }
 }
 
 impl<W: Write> Write for Lines<W> {
@@ -120,16 +142,16 @@ impl<W: Write> Write for Lines<W> {
         for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
             self.line.extend_from_slice(piece);
             if self.line.pop_if(|byte| *byte == b'\n').is_some() {
-                let line = String::from_utf8_lossy(&self.line);
-                self.out.write_all(self.terminal.line(&line).as_bytes())?;
-                self.out.write_all(b"\n")?;
-                self.line.clear();
+                self.end_line()?;
             }
         }
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
+        if let Some(last) = self.painter.as_mut().and_then(Painter::last) {
+            writeln!(self.out, "{last}")?;
+        }
         if !self.line.is_empty() {
             let line = String::from_utf8_lossy(&self.line);
             self.out.write_all(self.terminal.line(&line).as_bytes())?;
@@ -154,18 +176,18 @@ mod tests {
 
     #[test]
     fn lines_are_cut_to_the_width_however_they_come() {
-        let narrow = TerminalText { width: Some(6), ascii: false };
+        let narrow = TerminalText { width: Some(6), ascii: false, color: false };
         assert_eq!(written(narrow, &["abcd", "efgh\nabcdef\n", "grün grün"]), "abcde…\nabcdef\ngrün …");
         assert_eq!(written(TerminalText::default(), &["abcdefgh\n"]), "abcdefgh\n");
     }
 
     #[test]
     fn a_name_that_is_too_long_begins_with_what_tells_it_apart() {
-        let narrow = TerminalText { width: Some(40), ascii: false };
+        let narrow = TerminalText { width: Some(40), ascii: false, color: false };
         let row =
             "  70.13%  1.2s  void at::native::copy<(int)4, at::native::Add<float>>(int, at::native::Add<float>)\n";
         assert_eq!(written(narrow, &[row]), "  70.13%  1.2s  copy<4, Add<float>>\n");
-        let narrow = TerminalText { width: Some(24), ascii: false };
+        let narrow = TerminalText { width: Some(24), ascii: false, color: false };
         assert_eq!(written(narrow, &[row]), "  70.13%  1.2s  copy<4,…\n");
         let sentence = "Times are those of the host (not of the GPU) and are not comparable\n";
         assert_eq!(written(narrow, &[sentence]), "Times are those of the …\n");
@@ -174,9 +196,12 @@ mod tests {
 
     #[test]
     fn ascii_keeps_what_characters_mean() {
-        let ascii = TerminalText { width: None, ascii: true };
+        let ascii = TerminalText { width: None, ascii: true, color: false };
         assert_eq!(written(ascii, &["5 µs → 2 × 3, …\n", "grün\n"]), "5 us -> 2 x 3, ...\ngr?n\n");
-        assert_eq!(written(TerminalText { width: Some(6), ascii: true }, &["abcdefgh\n"]), "abc...\n");
+        assert_eq!(
+            written(TerminalText { width: Some(6), ascii: true, color: false }, &["abcdefgh\n"]),
+            "abc...\n"
+        );
     }
 
     #[test]

@@ -43,6 +43,7 @@ pub struct Request {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
     /// For people.
+    #[value(alias = "table")]
     Text,
     /// One object per measurement, one per line.
     Json,

@@ -4,6 +4,7 @@
 #[path = "../common/common.rs"]
 mod common;
 
+mod bare_trace;
 mod column_names;
 mod completeness;
 mod diff;
@@ -22,5 +23,7 @@ mod query;
 mod ranks;
 mod readme;
 mod report;
+mod screen;
+mod shells;
 mod sources;
 mod vocabularies;

@@ -5,17 +5,18 @@ use crate::control::{self, Process, ProcessSearch, without_socket};
 use crate::error::{Error, Result};
 use crate::render::document::Document;
 use crate::render::schemas;
-use crate::render::table::{self, Cell, Heading, Table};
+use crate::render::table::{Cell, Format, Heading, Table};
 use crate::render::terminal_text::TerminalText;
 use crate::trace::sink::Note;
 use serde_json::Value;
 use std::io::{self, Write};
 use without_socket::WithoutSocket;
 
-/// How answers are written.
+/// How what a process says about itself is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
+pub enum StatusFormat {
     /// For people.
+    #[value(alias = "table")]
     Text,
     /// For programs.
     Json,
@@ -50,7 +51,7 @@ pub fn run(args: &Args) -> Result<()> {
     for ended in found.silent.iter().filter(|silent| silent.has_ended) {
         others.push(unknown(ended.pid, &ended.why));
     }
-    if found.processes.is_empty() && others.is_empty() && args.format == Format::Text {
+    if found.processes.is_empty() && others.is_empty() && args.format == Format::Table {
         return Err(super::choice::nothing(&found, &chosen));
     }
     let note = |text: &String| Note { code: "runtime_dir_refused", text: text.clone() };
@@ -60,18 +61,16 @@ pub fn run(args: &Args) -> Result<()> {
         ..Document::new(schemas::CTL)
     };
     let write = |out: &mut dyn Write| {
-        match args.format {
-            Format::Json => document.write(out, table::Format::Json)?,
-            Format::Text => {
-                let mut out = TerminalText::uncut().lines(out);
-                for table in document.tables.iter().filter(|table| !table.rows.is_empty()) {
-                    table.write(&mut out, table::Format::Table)?;
-                }
-                for note in &document.notes {
-                    writeln!(out, "{}", note.text)?;
-                }
-                return out.flush();
-            }
+        if args.format != Format::Table {
+            document.write(out, args.format)?;
+            return out.flush();
+        }
+        let mut out = TerminalText::of_stdout(true).lines(out);
+        for table in document.tables.iter().filter(|table| !table.rows.is_empty()) {
+            table.write(&mut out, Format::Table)?;
+        }
+        for note in &document.notes {
+            writeln!(out, "{}", note.text)?;
         }
         out.flush()
     };
@@ -167,16 +166,16 @@ pub fn reasons(found: &ProcessSearch, others: &[WithoutSocket]) -> Vec<String> {
 ///
 /// # Errors
 /// Fails if there is no process to ask.
-pub fn status(targets: &Targets, format: Format) -> Result<()> {
+pub fn status(targets: &Targets, format: StatusFormat) -> Result<()> {
     let processes = targets.find()?;
     let mut out = io::stdout();
     let write = |out: &mut dyn Write| {
-        if format == Format::Json {
+        if format == StatusFormat::Json {
             let all: Vec<Value> = processes.iter().map(with_pid).collect();
             serde_json::to_writer_pretty(&mut *out, &all)?;
             return writeln!(out);
         }
-        let mut out = TerminalText::uncut().lines(out);
+        let mut out = TerminalText::of_stdout(true).lines(out);
         for process in &processes {
             writeln!(out, "{}", process.title())?;
             for (key, value) in lines(&with_pid(process)) {
