@@ -2,6 +2,7 @@
 
 pub(crate) mod baseline;
 pub(crate) mod completions;
+pub(crate) mod config;
 pub(crate) mod convert;
 pub(crate) mod ctl;
 pub(crate) mod diff;
@@ -40,48 +41,77 @@ use std::path::Path;
     name = "gpuprof",
     version = concat!(env!("CARGO_PKG_VERSION"), " (", env!("GPUPROF_COMMIT"), ")"),
     about = "Records what programs do on GPUs, reads GPU traces (gpuprof, nvprof, Nsight Systems, PyTorch) and says where the time went",
-    after_help = "Examples:\n  gpuprof record -- python train.py\n  gpuprof report run.nvvp\n  gpuprof report trace.json.gz --top 10\n  gpuprof info run.gpuprof"
+    long_about = "Records what programs do on GPUs, reads GPU traces (gpuprof, nvprof, Nsight Systems, PyTorch) and says where the time went.
+
+A trace in the place of the command is reported on: `gpuprof run.nvvp` is `gpuprof report run.nvvp`. `gpuprof COMMAND -h` is short, and \
+`gpuprof help COMMAND` has every option. Exit status: 0 answered, 1 nothing to show, 2 failed; record ends as the program did.",
+    after_help = "Examples:
+  gpuprof record -- python train.py
+  gpuprof report                       the newest trace here
+  gpuprof run.nvvp --top 10
+  gpuprof timeline trace.json.gz
+  gpuprof help record"
 )]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
+    /// What was not typed.
+    #[arg(skip)]
+    from_files: config::FromFiles,
 }
 
 /// The subcommands.
 #[derive(Subcommand, Debug)]
 enum Command {
     /// Run a program and record what it does on the GPU
+    #[command(long_about = record::ABOUT)]
     Record(record::Args),
     /// Summarise traces, or list every activity in them
+    #[command(long_about = report::ABOUT)]
     Report(report::Args),
     /// Compare runs: what became faster or slower, and whether that is more than noise
+    #[command(long_about = diff::ABOUT)]
     Diff(diff::Args),
     /// Hold the ranks of one distributed run against each other: who makes the others wait, and why
+    #[command(long_about = ranks::ABOUT)]
     Ranks(ranks::Args),
     /// Keep runs under a name, for later runs to be compared with
+    #[command(long_about = baseline::ABOUT)]
     Baseline(baseline::Args),
     /// Write traces in another format: CSV, Parquet, SQLite, Chrome JSON and more
+    #[command(long_about = export::ABOUT)]
     Export(export::Args),
     /// Rewrite traces of any kind as .gpuprof: smaller, cut, or the pieces of one joined
+    #[command(long_about = convert::ABOUT)]
     Convert(convert::Args),
     /// Show what happened when, as a page for a browser
+    #[command(long_about = timeline::ABOUT)]
     Timeline(timeline::Args),
     /// Ask traces in SQL
+    #[command(long_about = query::ABOUT)]
     Query(query::Args),
     /// Answer programs that ask about traces, over the Model Context Protocol
+    #[command(long_about = mcp::ABOUT)]
     Mcp(mcp::Args),
     /// Show what programs do on the GPU right now, by the traces they write
+    #[command(long_about = top::ABOUT)]
     Top(top::Args),
     /// Say what a file is, who wrote it, and what is in it
+    #[command(long_about = info::ABOUT)]
     Info(info::Args),
     /// Find recorded processes that run, and switch, mark or flush them
+    #[command(long_about = ctl::ABOUT)]
     Ctl(ctl::Args),
     /// Say whether programs can be recorded here, and if not, what to do
+    #[command(long_about = doctor::ABOUT)]
     Doctor(doctor::Args),
     /// Run a program as nvprof would: its options, its output. The same under the name nvprof
     Nvprof(nvprof::Args),
     /// Print where the collector is, for LD_PRELOAD and CUDA_INJECTION64_PATH
     PreloadPath(preload_path::Args),
+    /// Show which defaults are in force for record and report, and where they come from
+    #[command(long_about = config::ABOUT)]
+    Config(config::Args),
     /// Print what a shell needs to complete commands and options
     Completions(completions::Args),
     /// Print manual pages
@@ -90,7 +120,7 @@ enum Command {
 
 /// The command line with `report` put before it, where its first word is no command but a trace: a file or folder that
 /// is there, or a word that can only be meant as one.
-pub fn as_report(error: &clap::Error, words: &[OsString]) -> Option<Vec<OsString>> {
+fn as_report(error: &clap::Error, words: &[OsString]) -> Option<Vec<OsString>> {
     let [program, first, rest @ ..] = words else { return None };
     let is_unknown = error.kind() == clap::error::ErrorKind::InvalidSubcommand;
     (is_unknown && looks_like_a_trace(first)).then(|| {
@@ -113,7 +143,7 @@ fn looks_like_a_trace(word: &OsString) -> bool {
 }
 
 /// What to say where a view stands in the place of the command.
-pub fn view_as_command(error: &clap::Error, word: Option<&OsString>) -> Option<Error> {
+fn view_as_command(error: &clap::Error, word: Option<&OsString>) -> Option<Error> {
     if error.kind() != clap::error::ErrorKind::InvalidSubcommand {
         return None;
     }
@@ -123,12 +153,50 @@ pub fn view_as_command(error: &clap::Error, word: Option<&OsString>) -> Option<E
     Some(Error::new(format!("{word}: not a command but a view")).remedy(&remedy))
 }
 
+/// What comes of a command line: what it asks for, or why it asks for nothing.
+pub enum Asked {
+    /// A command.
+    For(Box<Cli>),
+    /// Help, or a mistake that clap explains.
+    Nothing(clap::Error),
+}
+
+/// Reads a command line, the first word of which is the program's name. A trace in the place of the command is reported on,
+/// and what `gpuprof.toml` says holds where nothing else is typed.
+///
+/// # Errors
+/// Fails if a view stands in the place of the command, or if a file with defaults is wrong.
+pub fn read(words: &[OsString]) -> Result<Asked> {
+    let mut words = words.to_vec();
+    if let Err(error) = Cli::try_parse_from(&words) {
+        match (as_report(&error, &words), view_as_command(&error, words.get(1))) {
+            (Some(report), _) => words = report,
+            (None, Some(better)) => return Err(better),
+            (None, None) if error.use_stderr() => {}
+            (None, None) => return Ok(Asked::Nothing(error)),
+        }
+    }
+    let (with_defaults, from_files) = config::with_defaults(&words)?;
+    let error = match Cli::try_parse_from(&with_defaults) {
+        Ok(cli) => return Ok(Asked::For(Box::new(Cli { from_files, ..cli }))),
+        Err(error) => error,
+    };
+    match Cli::try_parse_from(&words) {
+        Ok(_) => Err(from_files.contradiction(&error)),
+        Err(error) => Ok(Asked::Nothing(error)),
+    }
+}
+
 /// Runs what the command line asks for.
 ///
 /// # Errors
 /// Fails if the command cannot give its answer. `main` prints the error and chooses the exit status.
 pub fn run(cli: Cli) -> Result<Ended> {
-    match cli.command {
+    carry_out(cli.command).map_err(|error| cli.from_files.explain(error))
+}
+
+fn carry_out(command: Command) -> Result<Ended> {
+    match command {
         // As the program ended, so do we.
         Command::Record(args) => return record::run(&args),
         Command::Nvprof(args) => return nvprof::run(&args),
@@ -146,6 +214,7 @@ pub fn run(cli: Cli) -> Result<Ended> {
         Command::Ctl(args) => ctl::run(&args),
         Command::Doctor(args) => doctor::run(args),
         Command::PreloadPath(args) => preload_path::run(&args),
+        Command::Config(args) => config::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     }?;

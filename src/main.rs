@@ -1,7 +1,6 @@
 //! The `gpuprof` program: parse, run, exit.
 
-use clap::Parser as _;
-use gpuprof::cli::{Cli, as_report, keep_freed_memory, nvprof, run, view_as_command};
+use gpuprof::cli::{Asked, keep_freed_memory, nvprof, read, run};
 use gpuprof::render::terminal_text;
 use std::process::ExitCode;
 
@@ -12,13 +11,10 @@ fn main() -> ExitCode {
         // By nvprof's rules alone: what follows the application is none of ours.
         [name, rest @ ..] if nvprof::is_our_name(Some(name)) => nvprof::run_as_nvprof(rest),
         [_, command, rest @ ..] if command == "nvprof" => nvprof::run_as_nvprof(rest),
-        words => match Cli::try_parse_from(words) {
-            Ok(cli) => run(cli),
-            Err(error) => match (as_report(&error, words), view_as_command(&error, words.get(1))) {
-                (Some(words), _) => run(Cli::parse_from(words)),
-                (None, Some(better)) => Err(better),
-                (None, None) => error.exit(),
-            },
+        words => match read(words) {
+            Ok(Asked::For(cli)) => run(*cli),
+            Ok(Asked::Nothing(error)) => error.exit(),
+            Err(error) => Err(error),
         },
     };
     match outcome {

@@ -22,6 +22,12 @@ pub struct StoreArgs {
     baselines: PathBuf,
 }
 
+/// The beginning of the long help.
+pub(super) const ABOUT: &str =
+    "Keep runs under a name, for later runs to be compared with `gpuprof diff --baseline NAME`.
+
+A baseline is a file of a few kilobytes with the sums of whole runs, which can be checked in.";
+
 /// Arguments of `baseline`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:

@@ -7,6 +7,9 @@ use crate::error::{Error, Result};
 use crate::export::{self, Options};
 use std::path::PathBuf;
 
+/// The beginning of the long help.
+pub(super) const ABOUT: &str = "Rewrite traces of any kind as .gpuprof: smaller, cut, or the pieces of one joined.";
+
 /// Arguments of `convert`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "A .gpuprof file holds one process: traces of several become a folder of files.

@@ -11,6 +11,11 @@ use choice::{Choice, Targets};
 use serde_json::{Value, json};
 use shim_config::control::VERSION;
 
+/// The beginning of the long help.
+pub(super) const ABOUT: &str = "Find recorded processes that run, and switch, mark or flush them.
+
+Each recorded process can be reached by its own user, without a daemon.";
+
 /// Arguments of `ctl`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:

@@ -28,6 +28,12 @@ const BROKEN: i32 = 3;
 /// The exit status when runs cannot be compared.
 const NOT_COMPARABLE: i32 = 4;
 
+/// The beginning of the long help.
+pub(super) const ABOUT: &str = "Compare runs: what became faster or slower, by how much, and whether that is more than noise.
+
+Kernels that were renamed are matched, and runs of different lengths are compared per step. Several runs of each side tell differences from \
+noise; --fail-if sets the exit status for continuous integration.";
+
 /// Arguments of `diff`.
 #[derive(clap::Args, Debug)]
 #[command(

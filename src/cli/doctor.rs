@@ -20,6 +20,10 @@ pub enum Format {
     Json,
 }
 
+/// The beginning of the long help.
+pub(super) const ABOUT: &str = "Say whether programs can be recorded here, and if not, what to do: driver, GPUs, every libcupti and whether the driver takes it, other \
+tools in the way, permissions and space on the disk. Exit status: 0 if programs can be recorded, 2 if not.";
+
 /// Arguments of `doctor`.
 #[derive(clap::Args, Debug)]
 #[command(

@@ -18,6 +18,11 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use trace_format::tables;
 
+/// The beginning of the long help.
+pub(super) const ABOUT: &str = "Write traces in another format, for other tools: CSV, Parquet, Arrow, SQLite, Chrome JSON, Perfetto, flame graphs and more.
+
+The ending of the output's name chooses the format unless --format does. What each format keeps is in docs/lossy.md.";
+
 /// Arguments of `export`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:

@@ -20,6 +20,10 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use trace_format::tables;
 
+/// The beginning of the long help.
+pub(super) const ABOUT: &str =
+    "Say what a file is, who wrote it, and what is in it: files, processes, devices, and rows of each table.";
+
 /// Arguments of `info`.
 #[derive(clap::Args, Debug)]
 #[command(

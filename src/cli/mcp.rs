@@ -6,11 +6,17 @@ use std::io::{self, BufReader};
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// The beginning of the long help.
+pub(super) const ABOUT: &str = "Answer programs that ask about traces, over the Model Context Protocol: each of their questions is one of gpuprof's commands, with a \
+bounded answer. Nothing outside of the named folders is read, and nothing is written.";
+
 /// Arguments of `mcp`.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "It speaks the Model Context Protocol on its standard input and output, and ends when the input does. A client is
-told to start it, for example:
+    after_help = "It speaks the Model Context Protocol on its standard input and output, and ends when the input does.
+
+Examples:
+  gpuprof mcp /data/traces             as a client is told to start it:
   {\"mcpServers\": {\"gpuprof\": {\"command\": \"gpuprof\", \"args\": [\"mcp\", \"/data/traces\"]}}}"
 )]
 pub struct Args {

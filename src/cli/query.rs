@@ -20,6 +20,12 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Read as _, Write};
 use std::path::{Path, PathBuf};
 
+/// The beginning of the long help.
+pub(super) const ABOUT: &str =
+    "Ask traces in SQL: all tables of the trace format, and ready views such as kernels_by_name and gaps.
+
+`.schema` lists tables, views and columns. Without a query there is a prompt, with history and completion.";
+
 /// Arguments of `query`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:

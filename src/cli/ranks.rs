@@ -23,6 +23,12 @@ const NOT_COMPARABLE: i32 = 4;
 /// Rows shown unless more are asked for.
 const ROWS: usize = 64;
 
+/// The beginning of the long help.
+pub(super) const ABOUT: &str = "Hold the ranks of one distributed run against each other: who makes the others wait, and why.
+
+The clocks of the ranks are put on one time by the ends of collectives. Waits are told from transfers, and ranks that are late again \
+and again are named with the cause.";
+
 /// Arguments of `ranks`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "The exit status is 4 if the traces are of one rank only, or have a rank twice.

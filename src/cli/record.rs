@@ -27,6 +27,13 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::time::Duration;
 
+/// The beginning of the long help.
+pub(super) const ABOUT: &str = "Run a program with the collector in every CUDA process that it starts, and keep what the GPU did as traces.
+
+The program keeps its input, output and exit status. Each process writes a trace of its own while it runs, into a new folder unless \
+--output says otherwise; the traces can be read at any moment. By default everything is recorded that reports need; --capture, --budget and \
+--ring say when, --preset and --kinds what. Defaults for all options can stand in gpuprof.toml: see `gpuprof help config`.";
+
 /// Arguments of `record`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:

@@ -36,6 +36,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use trace_format::tables;
 
+/// The beginning of the long help.
+pub(super) const ABOUT: &str = "Summarise traces of any known kind, or list every activity in them.
+
+Without options the answer is nvprof's summary, followed by insights: what cost the program time on the GPU. --view asks for the tables of \
+nsys and for more by name, and --format for other forms than text. What is partial, such as lost records, is said on the standard \
+error before the table. `gpuprof FILE` is short for `gpuprof report FILE`. Exit status: 0 answered, 1 nothing to show, 2 failed. Defaults for all \
+options can stand in gpuprof.toml: see `gpuprof help config`.";
+
 /// Arguments of `report`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:
@@ -59,7 +67,7 @@ pub struct Args {
     format: Option<Format>,
 
     /// No progress bar
-    #[arg(short, long)]
+    #[arg(short, long, hide_short_help = true)]
     quiet: bool,
 
     /// Print again whenever the trace has grown, until its program ends
@@ -67,7 +75,7 @@ pub struct Args {
     follow: bool,
 
     /// Of a trace of some of a program's steps, the sums of what was recorded, not estimates for all steps
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     raw: bool,
 
     /// Leave out what gpuprof adds to nvprof's report: the insights below it, and the line that says what recording itself took
@@ -98,37 +106,37 @@ struct NvprofArgs {
     #[arg(long)]
     print_api_trace: bool,
     /// Summarise GPU activities only
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     print_gpu_summary: bool,
     /// Summarise API calls only
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     print_api_summary: bool,
     /// Summarise each GPU apart
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     print_summary_per_gpu: bool,
     /// Summarise everything, as without options
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     print_summary: bool,
     /// Summarise OpenACC regions only
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     print_openacc_summary: bool,
     /// List every OpenACC region
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     print_openacc_trace: bool,
     /// Write nvprof's CSV
     #[arg(long)]
     csv: bool,
     /// Unit of all times: s, ms, us, ns, col (one per column) or auto
-    #[arg(short = 'u', long, value_name = "UNIT", default_value = "auto", value_parser = time_unit)]
+    #[arg(short = 'u', long, value_name = "UNIT", default_value = "auto", value_parser = time_unit, hide_short_help = true)]
     normalized_time_unit: TimeUnit,
     /// Kernel names: on (correct), nvprof (as nvprof printed them, bugs included) or off (as stored)
-    #[arg(long, value_name = "HOW", default_value = "on")]
+    #[arg(long, value_name = "HOW", default_value = "on", hide_short_help = true)]
     demangling: Demangling,
     /// Print a table for every NVTX range, however many there are
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     nvtx: bool,
     /// Write to this file instead of the standard output; %p, %h, %q{VARIABLE} and %% are replaced
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     log_file: Option<String>,
 }
 
@@ -149,7 +157,7 @@ struct RowArgs {
     #[arg(long)]
     percentiles: bool,
     /// One result per process, instead of one for all
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     per_process: bool,
 }
 

@@ -47,7 +47,7 @@ pub struct RowArguments {
 
     /// How several traces share a time line: by their clocks, all beginning at 0, or with collectives of NCCL ending on all
     /// ranks at once
-    #[arg(long, value_name = "HOW", default_value = "clock")]
+    #[arg(long, value_name = "HOW", default_value = "clock", hide_short_help = true)]
     align: Align,
 
     /// Keep API calls made inside NVTX ranges (or PyTorch annotations) of this name, and the GPU work they launched;
@@ -57,7 +57,7 @@ pub struct RowArguments {
 
     /// Leave out the numbers that PyTorch puts behind the names of ranges (", seq = N, op_id = N"), so that ranges of
     /// one operator are one
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     fold_ranges: bool,
 
     #[command(flatten)]
@@ -70,15 +70,15 @@ pub struct RowArguments {
 pub struct Events {
     /// Join a log of function calls as ranges: a JSON object a line with function, execution_time and timestamp,
     /// whatever stands before it. May be given several times; without a trace, the logs alone
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     events: Vec<PathBuf>,
 
     /// What a timestamp in such a log is: the end of the call, or its start
-    #[arg(long, value_name = "END", default_value = "end", requires = "events")]
+    #[arg(long, value_name = "END", default_value = "end", requires = "events", hide_short_help = true)]
     events_time: Stamp,
 
     /// Zone of times in such a log that name none: local, utc or +HH:MM
-    #[arg(long, value_name = "ZONE", default_value = "local", requires = "events")]
+    #[arg(long, value_name = "ZONE", default_value = "local", requires = "events", hide_short_help = true)]
     events_zone: Zone,
 }
 

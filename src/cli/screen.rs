@@ -17,7 +17,7 @@ pub struct ScreenArgs {
     pub wide: bool,
 
     /// Print everything at once, not through GPUPROF_PAGER, PAGER or less. What is piped never goes through a pager
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub no_pager: bool,
 }
 

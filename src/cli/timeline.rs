@@ -17,6 +17,9 @@ use crate::timeline::{Timeline, need};
 use std::io::{self, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
+/// The beginning of the long help.
+pub(super) const ABOUT: &str = "Show what happened when, as one HTML page that needs no network, from a local server, as a picture, or as text in the terminal.";
+
 /// Arguments of `timeline`.
 #[derive(clap::Args, Debug)]
 #[command(
@@ -37,13 +40,13 @@ pub struct Args {
     #[arg(long)]
     serve: bool,
     /// Port of that address; 0: any that is free
-    #[arg(long, value_name = "PORT", default_value_t = 0, requires = "serve")]
+    #[arg(long, value_name = "PORT", default_value_t = 0, requires = "serve", hide_short_help = true)]
     port: u16,
     /// Kernel names: on (correct), nvprof (as nvprof printed them, bugs included) or off (as stored)
-    #[arg(long, value_name = "HOW", default_value = "on")]
+    #[arg(long, value_name = "HOW", default_value = "on", hide_short_help = true)]
     demangling: Demangling,
     /// No progress and no closing line
-    #[arg(short, long)]
+    #[arg(short, long, hide_short_help = true)]
     quiet: bool,
     #[command(flatten)]
     picture: PictureArgs,
@@ -65,19 +68,19 @@ enum Format {
 #[command(next_help_heading = "Pictures")]
 struct PictureArgs {
     /// Width in pixels, or in characters of text [default: 1200, or the terminal's]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     width: Option<usize>,
     /// Pixels of a PNG for each unit of width, 1 to 4
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     scale: Option<usize>,
     /// Light on dark, for PNG; an SVG follows its viewer
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     dark: bool,
     /// Plain ASCII, for text
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     ascii: bool,
     /// Rows at most, about [default: 100]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     rows: Option<usize>,
 }
 

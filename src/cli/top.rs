@@ -9,6 +9,9 @@ use std::io::{self, BufWriter, IsTerminal as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// The beginning of the long help.
+pub(super) const ABOUT: &str = "Show what programs do on the GPU right now, by the traces that they write.";
+
 /// Arguments of `top`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:

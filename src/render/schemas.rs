@@ -30,6 +30,8 @@ pub const DOCTOR: &str = "gpuprof/doctor/1";
 pub const TOP: &str = "gpuprof/top/1";
 /// `gpuprof ctl list`.
 pub const CTL: &str = "gpuprof/ctl/1";
+/// `gpuprof config`.
+pub const CONFIG: &str = "gpuprof/config/1";
 
 /// All of them.
 pub const SCHEMAS: &[Schema] = &[
@@ -54,4 +56,5 @@ pub const SCHEMAS: &[Schema] = &[
         keys: "`time_unix_ns`, `window_ns`, `processes`: see [top.md](top.md)",
     },
     Schema { name: CTL, command: "gpuprof ctl list --format json", keys: "`notes`, `tables`" },
+    Schema { name: CONFIG, command: "gpuprof config --format json", keys: "`notes`, `tables`" },
 ];

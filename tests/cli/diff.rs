@@ -17,7 +17,7 @@ fn run(seed: u64, percent: i64, kernel: &str) -> Player {
 }
 
 /// The trace of such a run.
-fn trace(folder: &TempFolder, name: &str, seed: u64, percent: i64) -> String {
+pub fn trace(folder: &TempFolder, name: &str, seed: u64, percent: i64) -> String {
     folder.argument(name, &run(seed, percent, "gemm").native())
 }
 

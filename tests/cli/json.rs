@@ -27,7 +27,7 @@ fn every_answer_has_the_schema_that_the_documentation_lists() {
             "diff" => args.extend([trace.as_str(), trace.as_str()]),
             "query" => args.extend([trace.as_str(), "SELECT count(*) AS n FROM kernel"]),
             "top" => args.extend(["--once", trace.as_str()]),
-            "doctor" | "ctl" => {}
+            "doctor" | "ctl" | "config" => {}
             _ => args.push(&trace),
         }
         let answer = json(&args);

@@ -2,6 +2,7 @@
 
 use crate::common::build::{Story, native};
 use crate::common::{Answer, TempFolder, answer, command, gpuprof, skip};
+use crate::diff::trace as run;
 use std::process::Command;
 
 /// Runs a shell command on a terminal of 10 lines, in which `gpuprof` is the real one; what the terminal shows and the
@@ -72,8 +73,7 @@ fn a_long_answer_goes_through_the_pager_and_a_short_one_does_not() {
 fn whoever_leaves_the_pager_early_changes_no_exit_status() {
     let folder = TempFolder::new("screen-status");
     let test = "screen::whoever_leaves_the_pager_early_changes_no_exit_status";
-    let old = folder.argument("old.gpuprof", &native(&Story::sample(2000)));
-    let new = folder.argument("new.gpuprof", &native(&Story::sample(3000)));
+    let (old, new) = (run(&folder, "old.gpuprof", 1, 100), run(&folder, "new.gpuprof", 2, 120));
     for (line, status) in [
         (format!("report {old} --print-gpu-trace"), 0),
         (format!("query {old} 'SELECT * FROM api'"), 0),
@@ -119,10 +119,11 @@ fn every_command_that_prints_tables_takes_the_same_formats() {
     for words in [
         &["report", &trace, "--view", "cuda_gpu_kern_sum"][..],
         &["info", &trace],
-        &["query", &trace, "SELECT name FROM kernels"],
+        &["query", &trace, "SELECT name FROM kernels_by_name"],
         &["diff", &trace, &trace],
         &["ranks", &trace],
         &["ctl", "list"],
+        &["config"],
     ] {
         let refused = crate::common::gpuprof_in(folder.path(), &[words, &["--format", "xml"]].concat());
         assert_eq!((refused.status, refused.stdout.as_str()), (2, ""), "{words:?}");

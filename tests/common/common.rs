@@ -43,10 +43,10 @@ pub fn gpuprof_with(variables: &[(&str, &str)], args: &[&str]) -> Answer {
     answer(command(args).envs(variables.iter().copied()))
 }
 
-/// The real `gpuprof`, not started yet.
+/// The real `gpuprof`, not started yet. What a developer has in `gpuprof.toml` is no matter of tests.
 pub fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gpuprof"));
-    command.args(args);
+    command.args(args).env("GPUPROF_NO_CONFIG", "1");
     command
 }
 

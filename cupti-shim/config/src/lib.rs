@@ -4,6 +4,7 @@
 //! - [`capture`] and [`kinds`]: the two settings that have a grammar of their own;
 //! - [`ring`]: the flight recorder's settings;
 //! - [`template`]: names of output files; [`rank`]: which process of a distributed job this is;
+//! - [`nearest`]: the known name that a mistyped one is like;
 //! - [`seen`]: the line that each process leaves in `seen.jsonl`; [`cause`]: why a trace is empty;
 //! - [`control`]: where a process that runs can be reached, and by whom;
 //! - [`find`]: which libcupti to use.
@@ -21,7 +22,7 @@ pub mod control;
 pub mod find;
 pub mod glob;
 pub mod kinds;
-mod nearest;
+pub mod nearest;
 pub mod rank;
 pub mod ring;
 pub mod seen;

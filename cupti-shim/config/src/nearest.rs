@@ -1,13 +1,14 @@
 //! The known name that an unknown one was probably meant to be.
 
 /// The one of `known` that is nearest to `name`, if any is near: at most a third of its letters differ.
-pub(crate) fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+pub fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let limit = (name.chars().count() / 3).max(1);
     known
         .into_iter()
         .map(|candidate| (distance(name, candidate), candidate))
         .filter(|(distance, _)| *distance <= limit)
-        .min_by_key(|(distance, _)| *distance)
+        // Of two that are as near, the one of the same length: letters are swapped more often than left out.
+        .min_by_key(|(distance, candidate)| (*distance, candidate.len().abs_diff(name.len())))
         .map(|(_, candidate)| candidate)
 }
 

@@ -25,6 +25,16 @@ fn flag_name(variable: &Variable) -> Option<&'static str> {
     }
 }
 
+/// The settings that the short help shows; the long one has all.
+const SHORT: [&str; 6] = [
+    "GPUPROF_CAPTURE",
+    "GPUPROF_BUDGET",
+    "GPUPROF_MAX_RANGES",
+    "GPUPROF_PRESET",
+    "GPUPROF_RING",
+    "GPUPROF_DUMP_ON",
+];
+
 fn argument(variable: &'static Variable, name: &'static str) -> Arg {
     let check = move |value: OsString| variable.check(value.as_bytes()).map(|()| value);
     let default =
@@ -32,6 +42,7 @@ fn argument(variable: &'static Variable, name: &'static str) -> Arg {
     let arg = Arg::new(variable.name)
         .long(name)
         .help(format!("{}: {}{default}", variable.doc, variable.range))
+        .hide_short_help(!SHORT.contains(&variable.name))
         .help_heading("Settings of the collector (each also a variable GPUPROF_...)")
         .value_parser(OsStringValueParser::new().try_map(check));
     match variable.flag {

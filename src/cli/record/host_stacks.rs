@@ -13,15 +13,15 @@ pub struct HostStackFlags {
 
     /// With --cpu-sampling: native frames too, of Python's extensions and of programs without Python. Running threads
     /// are stopped for some tens of microseconds each time
-    #[arg(long, requires = "cpu_sampling")]
+    #[arg(long, requires = "cpu_sampling", hide_short_help = true)]
     native: bool,
 
     /// With --cpu-sampling: threads that sleep or wait, too
-    #[arg(long, requires = "cpu_sampling")]
+    #[arg(long, requires = "cpu_sampling", hide_short_help = true)]
     idle: bool,
 
     /// With --cpu-sampling: of Python programs only the thread that holds the global interpreter lock
-    #[arg(long, requires = "cpu_sampling")]
+    #[arg(long, requires = "cpu_sampling", hide_short_help = true)]
     gil: bool,
 }
 

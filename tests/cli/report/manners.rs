@@ -22,14 +22,12 @@ fn what_would_be_ignored_is_refused() {
 }
 
 #[test]
-fn a_view_or_a_file_in_the_place_of_a_command_is_told_where_it_belongs() {
+fn a_view_in_the_place_of_a_command_is_told_where_it_belongs_and_a_file_is_reported_on() {
     let (_folder, path) = sample("cli-manners-command");
-    for (word, remedy) in
-        [("cuda_gpu_kern_sum", "gpuprof report --view cuda_gpu_kern_sum TRACE"), (&path, "gpuprof report /")]
-    {
-        let answer = gpuprof_in(Path::new("."), &[word]);
-        assert!(answer.status == 2 && answer.stderr.contains(remedy), "{word}: {}", answer.stderr);
-    }
+    let (word, remedy) = ("cuda_gpu_kern_sum", "gpuprof report --view cuda_gpu_kern_sum TRACE");
+    let answer = gpuprof_in(Path::new("."), &[word]);
+    assert!(answer.status == 2 && answer.stderr.contains(remedy), "{word}: {}", answer.stderr);
+    assert_eq!(gpuprof(&[&path]).stdout, gpuprof(&["report", &path]).stdout);
     refused(&["report", "cuda_gpu_kern_sum"], &["name of a view", "report --view cuda_gpu_kern_sum TRACE"]);
     let unknown = gpuprof_in(Path::new("."), &["reprot"]);
     assert!(unknown.status == 2 && unknown.stderr.contains("report"), "{}", unknown.stderr);
