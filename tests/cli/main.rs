@@ -5,6 +5,7 @@
 mod common;
 
 mod bare_trace;
+mod book;
 mod column_names;
 mod completeness;
 mod config;

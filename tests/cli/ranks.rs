@@ -2,7 +2,8 @@
 
 mod run;
 
-use self::run::{BASE_NS, Kernel, LAUNCH_NS, RANGE_NS, Run, with_slow};
+pub use self::run::with_slow;
+use self::run::{BASE_NS, Kernel, LAUNCH_NS, RANGE_NS, Run};
 use crate::common::build::{Name, Native, NativeWriter, Random, Story};
 use crate::common::{TempFolder, command, gpuprof, refused, shared, skip};
 use serde_json::{Value, json};

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// The folder where cargo puts programs; examples lie in a folder beside them.
-fn make_native() -> std::path::PathBuf {
+pub fn make_native() -> std::path::PathBuf {
     let programs = Path::new(env!("CARGO_BIN_EXE_gpuprof")).parent().expect("a folder");
     programs.join("examples/make_native")
 }

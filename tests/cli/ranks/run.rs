@@ -30,7 +30,7 @@ pub(super) struct Kernel {
 
 /// A distributed run: the kernels of each rank, and how its clock goes.
 #[derive(Clone, Default)]
-pub(super) struct Run {
+pub struct Run {
     pub(super) kernels: Vec<Vec<Kernel>>,
     /// Ahead by so many nanoseconds, and faster by so many parts per million.
     pub(super) clocks: BTreeMap<usize, (i64, f64)>,
@@ -125,7 +125,7 @@ impl Run {
     }
 
     /// Writes the traces of all ranks into a folder.
-    pub(super) fn write(&self, folder: &TempFolder, name: &str) -> String {
+    pub fn write(&self, folder: &TempFolder, name: &str) -> String {
         for rank in 0..self.kernels.len() {
             folder.file(&format!("{name}/rank{rank}.json"), self.kineto(rank, true).as_bytes());
         }
@@ -134,7 +134,7 @@ impl Run {
 }
 
 /// Twenty steps of ten milliseconds that differ by up to a tenth of a millisecond; one rank takes longer.
-pub(super) fn with_slow(ranks: usize, slow: usize, more_compute: i64, more_idle: i64) -> Run {
+pub fn with_slow(ranks: usize, slow: usize, more_compute: i64, more_idle: i64) -> Run {
     let jitter = |rank: usize, step: usize| Random((rank * 1_000 + step) as u64).below(100_000) as i64;
     Run::steps(ranks, 20, |rank, step| {
         let extra = if rank == slow { (more_compute, more_idle) } else { (0, 0) };
