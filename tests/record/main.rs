@@ -12,6 +12,7 @@ mod collector;
 #[path = "../common/common.rs"]
 mod common;
 
+mod book;
 mod budget;
 mod ctl;
 mod directives;
