@@ -5,6 +5,9 @@ use super::row_arguments::RowArguments;
 use crate::analysis::diff::{By, Run};
 use crate::error::{Error, Result};
 use crate::numbers::items;
+use crate::render::document::Document;
+use crate::render::schemas;
+use crate::render::table::{Cell, Format, Heading, Table};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::fs;
@@ -44,10 +47,7 @@ enum Action {
     /// Keep runs under a name
     Save(SaveArgs),
     /// List the names, with the number of runs of each
-    List {
-        #[command(flatten)]
-        store: StoreArgs,
-    },
+    List(ListArgs),
 }
 
 #[derive(clap::Args, Debug)]
@@ -71,6 +71,15 @@ struct SaveArgs {
     store: StoreArgs,
 }
 
+#[derive(clap::Args, Debug)]
+struct ListArgs {
+    /// How the list is written
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
 /// What is kept under a name.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Baseline {
@@ -88,7 +97,7 @@ pub struct Baseline {
 pub fn run(args: &Args) -> Result<()> {
     match &args.action {
         Action::Save(save) => self::save(save),
-        Action::List { store } => list(store),
+        Action::List(args) => list(&args.store, args.format),
     }
 }
 
@@ -161,7 +170,7 @@ fn save(args: &SaveArgs) -> Result<()> {
     Ok(())
 }
 
-fn list(store: &StoreArgs) -> Result<()> {
+fn list(store: &StoreArgs, format: Format) -> Result<()> {
     let folder = &store.baselines;
     let nothing = || {
         Error::nothing(format!("{}: there are no baselines", folder.display()))
@@ -179,13 +188,25 @@ fn list(store: &StoreArgs) -> Result<()> {
     if names.is_empty() {
         return Err(nothing());
     }
+    let runs = |name: &String| load(store, name).map(|baseline| baseline.runs.len() as u64);
     let mut out = io::stdout().lock();
-    for name in names {
-        let runs = match load(store, &name) {
-            Ok(baseline) => items(baseline.runs.len() as u64, "run", "runs"),
-            Err(error) => error.to_string(),
-        };
-        writeln!(out, "{name}  {runs}").map_err(|e| Error::output(&e))?;
+    if format == Format::Table {
+        for name in names {
+            let runs = runs(&name).map_or_else(|error| error.to_string(), |runs| items(runs, "run", "runs"));
+            writeln!(out, "{name}  {runs}").map_err(|e| Error::output(&e))?;
+        }
+        return Ok(());
     }
-    Ok(())
+    let text = |name| Heading { name, is_text: true };
+    let headings = vec![text("Name"), Heading { name: "Runs", is_text: false }, text("Problem")];
+    let mut table = Table::new("baselines", "Baselines", headings);
+    for name in names {
+        let (runs, problem) = match runs(&name) {
+            Ok(runs) => (Cell::int(runs), Cell::Null),
+            Err(error) => (Cell::Null, Cell::Text(error.to_string())),
+        };
+        table.rows.push(vec![Cell::Text(name), runs, problem]);
+    }
+    let document = Document { tables: vec![table], ..Document::new(schemas::BASELINES) };
+    document.write(&mut out, format).and_then(|()| out.flush()).map_err(|e| Error::output(&e))
 }

@@ -5,6 +5,7 @@ use crate::doctor::{Request, World, examine};
 use crate::error::{Error, Result};
 use crate::launch::shim::{Places, locate};
 use crate::render::schemas;
+use crate::render::terminal_text::TerminalText;
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
@@ -71,7 +72,9 @@ pub fn run(args: Args) -> Result<()> {
     }
     let request = Request { program: args.program.into_iter().next(), output: args.output, collector: collector() };
     let report = examine(&World::here(), &request).map_err(Error::new)?;
-    let mut out = BufWriter::new(io::stdout());
+    let terminal =
+        if args.format == Format::Text { TerminalText::of_stdout(true) } else { TerminalText::default() };
+    let mut out = terminal.lines(BufWriter::new(io::stdout()));
     let write = |out: &mut dyn Write| {
         match args.format {
             Format::Text => report.write(out)?,

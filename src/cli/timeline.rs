@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::export::Shape;
 use crate::export::destination::{Pending, Replace, Request};
 use crate::numbers::counted;
+use crate::render::color;
 use crate::render::terminal_text;
 use crate::timeline::picture;
 use crate::timeline::serve::Server;
@@ -175,7 +176,7 @@ fn draw(args: &Args, paths: &[PathBuf], format: picture::Format) -> Result<()> {
         scale: args.picture.scale,
         dark: args.picture.dark,
         ascii: args.picture.ascii || (output == Path::new("-") && terminal_text::ascii_only()),
-        color: on_terminal && std::env::var_os("NO_COLOR").is_none(),
+        color: output == Path::new("-") && color::is_wanted(on_terminal),
         rows: args.picture.rows,
         ..picture::Options::default()
     };

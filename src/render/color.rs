@@ -1,4 +1,4 @@
-//! Colour for a terminal: headings stand out, rules step back, what became slower or failed is red.
+//! Colour for a terminal: headings stand out, rules step back, what became slower, failed or is a problem is red.
 
 const BOLD: &str = "1";
 const DIM: &str = "2";
@@ -60,6 +60,8 @@ impl Painter {
             _ if is_heading || self.heading_next || line.starts_with(" ** ") || line == "Insights" => BOLD,
             "change" if line.ends_with("  name") => BOLD,
             "Slower:" | "slower" | "Failed:" => RED,
+            // Of `gpuprof doctor`, whose lines have the level in a column of their own.
+            "problem" if line.starts_with("problem  ") => RED,
             "Faster:" | "faster" => GREEN,
             _ => return line,
         };
@@ -108,6 +110,8 @@ mod tests {
         let expected = ["\x1b[1m======== Profiling result:\x1b[0m", "\x1b[1m  Type  Name\x1b[0m", "  GPU  a"];
         assert_eq!(painted(nvprof), expected);
         assert_eq!(painted("slower  1  a\n slower\n"), ["\x1b[31mslower  1  a\x1b[0m", " slower"]);
+        let doctor = painted("problem  driver: none\nok       disk: 1 GiB\nproblem: x\n");
+        assert_eq!(doctor, ["\x1b[31mproblem  driver: none\x1b[0m", "ok       disk: 1 GiB", "problem: x"]);
         assert!(painted("").is_empty());
     }
 

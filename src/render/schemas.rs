@@ -30,6 +30,8 @@ pub const DOCTOR: &str = "gpuprof/doctor/1";
 pub const TOP: &str = "gpuprof/top/1";
 /// `gpuprof ctl list`.
 pub const CTL: &str = "gpuprof/ctl/1";
+/// `gpuprof baseline list`.
+pub const BASELINES: &str = "gpuprof/baselines/1";
 /// `gpuprof config`.
 pub const CONFIG: &str = "gpuprof/config/1";
 
@@ -56,5 +58,6 @@ pub const SCHEMAS: &[Schema] = &[
         keys: "`time_unix_ns`, `window_ns`, `processes`: see [top.md](top.md)",
     },
     Schema { name: CTL, command: "gpuprof ctl list --format json", keys: "`notes`, `tables`" },
+    Schema { name: BASELINES, command: "gpuprof baseline list --format json", keys: "`notes`, `tables`" },
     Schema { name: CONFIG, command: "gpuprof config --format json", keys: "`notes`, `tables`" },
 ];

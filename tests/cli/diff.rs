@@ -254,6 +254,8 @@ fn a_baseline_is_as_good_as_its_traces() {
     refused(&taken, &["already", "--add", "--force"]);
     gpuprof(&[&taken[..], &["--force"]].concat());
     assert_eq!(gpuprof(&["baseline", "list", "--baselines", store]).stdout, "main  1 run\n");
+    let csv = gpuprof(&["baseline", "list", "--baselines", store, "--format", "csv"]).stdout;
+    assert_eq!(csv, "Name,Runs,Problem\nmain,1,\n");
     refused(&["diff", "--baseline", "none", "--baselines", store, &new], &["no baseline \"none\"", "save"]);
     refused(&["baseline", "save", "../x", "--baselines", store, &new], &["no name for a baseline"]);
     std::fs::write(folder.path().join(".gpuprof-baselines/main.json"), "{\"schema\": 1").expect("written");

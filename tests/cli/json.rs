@@ -1,7 +1,7 @@
 //! Every answer in JSON says in which form it is, and which records the trace does not have.
 
 use crate::common::build::{Story, labelled, native};
-use crate::common::{TempFolder, command};
+use crate::common::{TempFolder, command, gpuprof};
 use gpuprof::render::schemas::SCHEMAS;
 use serde_json::Value;
 use std::path::Path;
@@ -16,6 +16,8 @@ fn json(args: &[&str]) -> Value {
 fn every_answer_has_the_schema_that_the_documentation_lists() {
     let folder = TempFolder::new("cli-json-schemas");
     let trace = folder.argument("run.gpuprof", &native(&Story::sample(200)));
+    let baselines = folder.path().join("baselines").to_str().expect("a path").to_owned();
+    gpuprof(&["baseline", "save", "main", "--baselines", &baselines, &trace]);
     let documented =
         std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/json.md")).expect("docs/json.md");
     for schema in SCHEMAS {
@@ -28,6 +30,7 @@ fn every_answer_has_the_schema_that_the_documentation_lists() {
             "query" => args.extend([trace.as_str(), "SELECT count(*) AS n FROM kernel"]),
             "top" => args.extend(["--once", trace.as_str()]),
             "doctor" | "ctl" | "config" => {}
+            "baseline" => args.extend(["--baselines", &baselines]),
             _ => args.push(&trace),
         }
         let answer = json(&args);
