@@ -45,6 +45,7 @@ use std::path::Path;
 
 A trace in the place of the command is reported on: `gpuprof run.nvvp` is `gpuprof report run.nvvp`. `gpuprof COMMAND -h` is short, and \
 `gpuprof help COMMAND` has every option. Exit status: 0 answered, 1 nothing to show, 2 failed; record ends as the program did.",
+    override_usage = "gpuprof <COMMAND>\n       gpuprof <TRACE> [OPTIONS]...",
     after_help = "Examples:
   gpuprof record -- python train.py
   gpuprof report                       the newest trace here

@@ -62,6 +62,32 @@ fn one_file_is_written_where_it_was_asked_for() {
 }
 
 #[test]
+fn what_is_not_typed_is_taken_from_the_projects_file() {
+    let sim = Sim::new("12.8");
+    let record = |options: &[&str], output: Option<&str>| {
+        let run = sim.player("vector_add").arg("10").record(options).default_output();
+        let text = "[record]\noutput = \"from-file\"\nstats = true\ncapture = \"all\"\nnvtx = false\n";
+        std::fs::write(run.folder().join("gpuprof.toml"), text).expect("a file of defaults");
+        let run = output.into_iter().fold(run, |run, output| run.env("GPUPROF_OUTPUT", output));
+        let ended = run.run();
+        assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
+        assert!(ended.stdout.starts_with("{\"kernels\":10,"), "its own output alone: {}", ended.stdout);
+        ended
+    };
+    for (options, output, folder) in [
+        (&[][..], None, "from-file"),
+        (&[], Some("from-variable"), "from-variable"),
+        (&["-o", "typed"], None, "typed"),
+    ] {
+        let ended = record(options, output);
+        let traces =
+            files(&ended, folder).into_iter().filter(|path| path.extension().is_some_and(|e| e == "gpuprof"));
+        assert_eq!(traces.count(), 1, "{folder}: {}", ended.stderr);
+        assert!(ended.stderr.contains("(cuda_gpu_kern_sum)"), "{folder}: {}", ended.stderr);
+    }
+}
+
+#[test]
 fn every_process_is_listed_with_what_became_of_it() {
     let sim = Sim::new("12.8");
     let ended = sim.player("forks").arg("before").record(&IN_FOLDER).run();
