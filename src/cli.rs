@@ -169,22 +169,33 @@ pub enum Asked {
 /// Fails if a view stands in the place of the command, or if a file with defaults is wrong.
 pub fn read(words: &[OsString]) -> Result<Asked> {
     let mut words = words.to_vec();
-    if let Err(error) = Cli::try_parse_from(&words) {
-        match (as_report(&error, &words), view_as_command(&error, words.get(1))) {
-            (Some(report), _) => words = report,
-            (None, Some(better)) => return Err(better),
-            (None, None) if error.use_stderr() => {}
-            (None, None) => return Ok(Asked::Nothing(error)),
+    let mut typed = Cli::try_parse_from(&words);
+    if let Err(error) = &typed {
+        if !error.use_stderr() {
+            // Help needs no files.
+            return Ok(typed.into());
+        }
+        if let Some(report) = as_report(error, &words) {
+            words = report;
+            typed = Cli::try_parse_from(&words);
+        } else if let Some(better) = view_as_command(error, words.get(1)) {
+            return Err(better);
         }
     }
-    let (with_defaults, from_files) = config::with_defaults(&words)?;
-    let error = match Cli::try_parse_from(&with_defaults) {
-        Ok(cli) => return Ok(Asked::For(Box::new(Cli { from_files, ..cli }))),
-        Err(error) => error,
-    };
-    match Cli::try_parse_from(&words) {
-        Ok(_) => Err(from_files.contradiction(&error)),
-        Err(error) => Ok(Asked::Nothing(error)),
+    let Some((with_defaults, from_files)) = config::with_defaults(&words)? else { return Ok(typed.into()) };
+    match (Cli::try_parse_from(&with_defaults), typed) {
+        (Ok(cli), _) => Ok(Asked::For(Box::new(Cli { from_files, ..cli }))),
+        (Err(error), Ok(_)) => Err(from_files.contradiction(&error)),
+        (Err(_), Err(error)) => Ok(Asked::Nothing(error)),
+    }
+}
+
+impl From<std::result::Result<Cli, clap::Error>> for Asked {
+    fn from(parsed: std::result::Result<Cli, clap::Error>) -> Asked {
+        match parsed {
+            Ok(cli) => Asked::For(Box::new(cli)),
+            Err(error) => Asked::Nothing(error),
+        }
     }
 }
 

@@ -28,6 +28,14 @@ fn every_command_has_examples_and_a_long_help_that_has_all_of_the_short_one() {
                 help.split_once("\n\nExamples:\n").unwrap_or_else(|| panic!("{command} has none: {help}"));
             assert!(below.contains(&example), "{command}: {help}");
         }
+        // What is explained behind an example stands three blanks away.
+        let (_, examples) = long.split_once("\n\nExamples:\n").expect("examples");
+        for line in examples.lines().take_while(|line| !line.is_empty()).filter(|line| line.contains("gpuprof ")) {
+            let typed = line.trim().split("   ").next().unwrap_or_default();
+            if !typed.starts_with('{') {
+                crate::book::commands::parse(&format!("gpuprof {command} --help"), typed);
+            }
+        }
         let options = |help: &str| -> Vec<String> {
             let words = help.lines().filter(|line| line.trim_start().starts_with('-'));
             words

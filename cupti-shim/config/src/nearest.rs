@@ -52,5 +52,6 @@ mod tests {
         assert_eq!(nearest("KIND", known), Some("KINDS"));
         assert_eq!(nearest("CPATURE", known), Some("CAPTURE"));
         assert_eq!(nearest("SOMETHING", known), None);
+        assert_eq!(nearest("tpo", ["to", "top"]), Some("top"));
     }
 }

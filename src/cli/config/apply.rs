@@ -181,27 +181,29 @@ impl FromFiles {
 }
 
 /// A command line of `record` or `report` with what files say put behind the name of the command: what was not typed and
-/// what no variable of the environment says. Any other comes back as it is.
+/// what no variable of the environment says; `None`: files have nothing to add.
 ///
 /// # Errors
 /// Fails if a file is wrong.
-pub fn with_defaults(words: &[OsString]) -> Result<(Vec<OsString>, FromFiles)> {
+pub fn with_defaults(words: &[OsString]) -> Result<Option<(Vec<OsString>, FromFiles)>> {
     let (mut added, mut from_files) = (Vec::new(), FromFiles::default());
-    let [program, name, rest @ ..] = words else { return Ok((words.to_vec(), from_files)) };
-    let Some(command) = SECTIONS.into_iter().find(|section| name == section) else {
-        return Ok((words.to_vec(), from_files));
-    };
+    let [program, name, rest @ ..] = words else { return Ok(None) };
+    let Some(command) = SECTIONS.into_iter().find(|section| name == section) else { return Ok(None) };
     let defaults = Defaults::read()?;
     for note in defaults.notes() {
         // Nobody may be listening any more.
         let _ = writeln!(io::stderr(), "gpuprof: {note}");
+    }
+    let chosen = defaults.of(command);
+    if chosen.is_empty() {
+        return Ok(None);
     }
     let root = root();
     let typed = root.find_subcommand(command).and_then(|command| {
         let command = command.clone().ignore_errors(true);
         command.try_get_matches_from(words.get(1..).unwrap_or_default()).ok()
     });
-    for setting in defaults.of(command) {
+    for setting in chosen {
         let Some(arg) = options(&root, command).find(|arg| long(arg) == setting.key) else { continue };
         let is_typed =
             |matches: &ArgMatches| matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
@@ -212,7 +214,7 @@ pub fn with_defaults(words: &[OsString]) -> Result<(Vec<OsString>, FromFiles)> {
         from_files.0.push(setting.clone());
     }
     let before = [program.clone(), name.clone()];
-    Ok((before.into_iter().chain(added).chain(rest.iter().cloned()).collect(), from_files))
+    Ok(Some((before.into_iter().chain(added).chain(rest.iter().cloned()).collect(), from_files)))
 }
 
 /// The word for where a setting comes from.

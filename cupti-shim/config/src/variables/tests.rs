@@ -159,6 +159,8 @@ fn unknown_names_are_reported_with_the_nearest_known_one() {
     assert!(texts[1].contains("did you mean GPUPROF_CAPTURE?"), "{texts:?}");
     let (_, problems) = read(&[("GPUPROF_SKIPS", "x"), ("GPUPROF_TEST_NAME", "x"), ("PATH", "/bin")]);
     assert_eq!(problems, [], "what builds and tests gpuprof is no mistake");
+    let (_, problems) = read(&[("GPUPROF_PAGER", "less"), ("GPUPROF_NO_CONFIG", "1")]);
+    assert_eq!(problems, [], "what is for the launcher alone is no mistake in a program");
 }
 
 #[test]
