@@ -54,11 +54,13 @@ def row(pid, device, kind, events, calls):
 def main():
     db = sqlite3.connect(sys.argv[1])
     db.row_factory = sqlite3.Row
-    events, calls = defaultdict(list), defaultdict(dict)
+    events, calls = defaultdict(list), defaultdict(lambda: defaultdict(int))
     for event in db.execute("SELECT * FROM CUDA_GPU_MEMORY_USAGE_EVENTS ORDER BY start"):
         events[event["globalPid"] >> 24 & 0xFFFFFF, event["deviceId"], KINDS[event["memKind"]]].append(event)
     for call in db.execute("SELECT * FROM CUPTI_ACTIVITY_KIND_RUNTIME"):
-        calls[call["globalTid"] >> 24 & 0xFFFFFF][call["correlationId"]] = call["end"] - call["start"]
+        # A call without a correlation id belongs to nothing.
+        if call["correlationId"]:
+            calls[call["globalTid"] >> 24 & 0xFFFFFF][call["correlationId"]] += call["end"] - call["start"]
     rows = [row(*key, group, calls[key[0]]) for key, group in events.items()]
     rows.sort(key=lambda r: (-r["Time in Calls (ns)"], -r["Total (bytes)"]))
     json.dump({"cuda_mem_alloc_sum": rows}, sys.stdout)

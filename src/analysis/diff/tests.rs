@@ -30,6 +30,7 @@ fn run(sums: &[(&str, u64, f64)]) -> Run {
         steps: 0,
         span_ns: (total * 1.2) as i64,
         sums: BTreeMap::from([(By::Kernel, sums.iter().map(sum).collect())]),
+        stacks: StackTimes::new(),
         obstacle: None,
         notes: Vec::new(),
     }
