@@ -9,7 +9,7 @@ fn main() {
     // versions. Its unwinder comes from the static archive instead: the linker finds this script before the library.
     let script = out.join("libgcc_s.so");
     if std::fs::write(&script, "INPUT(-lgcc_eh -lgcc -lc)\n").is_ok()
-        && std::env::var_os("GPUPROF_NO_GCC_EH").is_none()
+        && std::env::var_os("GPUPROF_LINKED_BY_ZIG").is_none()
     {
         println!("cargo::rustc-link-search=native={}", out.display());
     }

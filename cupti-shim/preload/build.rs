@@ -10,7 +10,6 @@ fn main() {
     // The standard library's request for libgcc_s.so.1 is met by nothing: the linker finds this script before the library.
     if let Some(out) = std::env::var_os("OUT_DIR").map(PathBuf::from)
         && std::fs::write(out.join("libgcc_s.so"), "INPUT(-lgcc_eh -lgcc -lc)\n").is_ok()
-        && std::env::var_os("GPUPROF_NO_GCC_EH").is_none()
     {
         println!("cargo::rustc-link-search=native={}", out.display());
     }

@@ -687,8 +687,19 @@ pub static VARIABLES: &[Variable] = &[
 /// Variables of the same prefix that are for building and testing gpuprof itself, and those of the launcher alone.
 fn is_ours_but_no_setting(name: &str) -> bool {
     let rest = name.strip_prefix(PREFIX).unwrap_or(name);
-    ["COMMIT", "SHIM_SO", "EMBEDDED_SHIM", "NO_GCC_EH", "BLESS", "SHARED", "SKIPS", "PROGRAM", "PAGER", "NO_CONFIG"]
-        .contains(&rest)
+    [
+        "COMMIT",
+        "SHIM_SO",
+        "EMBEDDED_SHIM",
+        "LINKED_BY_ZIG",
+        "BLESS",
+        "SHARED",
+        "SKIPS",
+        "PROGRAM",
+        "PAGER",
+        "NO_CONFIG",
+    ]
+    .contains(&rest)
         || ["TEST_", "BENCH_", "FUZZ_", "SIM_"].iter().any(|prefix| rest.starts_with(prefix))
 }
 
