@@ -3,8 +3,7 @@
 import functools
 import inspect
 import threading
-from types import TracebackType
-from typing import Any, Callable, Optional, Type, TypeVar, Union, overload
+from typing import Any, Callable, TypeVar, Union, overload
 
 from . import _collector, _cuda, _nvtx
 from ._errors import Error
@@ -51,12 +50,7 @@ class Range:
         _nvtx.push(self.name)
         return self
 
-    def __exit__(
-        self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        traceback: Optional[TracebackType],
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         _nvtx.pop()
 
 
@@ -69,17 +63,19 @@ class Window(Range):
         what = f"capture({self.name!r})"
         _collector.require(what)
         open_window(what)
-        super().__enter__()
+        try:
+            super().__enter__()
+        except BaseException:
+            # Nobody leaves what was never entered.
+            close_window(what)
+            raise
         return self
 
-    def __exit__(
-        self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        traceback: Optional[TracebackType],
-    ) -> None:
-        super().__exit__(kind, error, traceback)
-        close_window(f"capture({self.name!r})")
+    def __exit__(self, *_: object) -> None:
+        try:
+            super().__exit__()
+        finally:
+            close_window(f"capture({self.name!r})")
 
 
 @overload
