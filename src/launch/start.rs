@@ -54,7 +54,8 @@ pub(super) fn rename(name: &CStr) {
                 return;
             }
             while *letter != 0 {
-                *letter = name.next().map_or(0, |byte| byte.cast_signed());
+                // A `char` of C is signed on some processors and not on others.
+                *letter.cast::<u8>() = name.next().copied().unwrap_or(0);
                 letter = letter.add(1);
             }
         }
