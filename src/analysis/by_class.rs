@@ -1,39 +1,14 @@
 //! GPU work by class: computation, communication and memory, how much of each there is, and how much ran at once.
 
-use super::communication::CommunicationKernels;
 use super::coverage::Coverage;
-use super::in_time::{self, Call, InTime, Place, Work, WorkKind};
+use super::in_time::{self, InTime, Place, Work, WorkKind};
 use super::labels::Labels;
 use super::stats::{Stats, Wanted};
+use super::work_class::{Class, CommunicationKernels};
 use crate::error::Result;
 use crate::trace::select::Filter;
 use hashbrown::HashMap;
 use std::collections::BTreeMap;
-
-/// A class of work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Class {
-    /// Kernels other than those of communication, and graphs traced whole.
-    Computation,
-    /// Kernels of NCCL and RCCL.
-    Communication,
-    /// Copies and fills.
-    Memory,
-}
-
-impl Class {
-    /// All of them.
-    pub const ALL: [Class; 3] = [Class::Computation, Class::Communication, Class::Memory];
-
-    /// Its name in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Class::Computation => "computation",
-            Class::Communication => "communication",
-            Class::Memory => "memory",
-        }
-    }
-}
 
 /// What of a device's time HTA's temporal breakdown (`get_temporal_breakdown`, 0.5.0) says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,7 +41,7 @@ pub struct DeviceClasses<'l> {
 impl DeviceClasses<'_> {
     /// Time in which exactly these classes ran at once, in nanoseconds.
     pub fn exactly_ns(&self, classes: &[Class]) -> i64 {
-        let set = classes.iter().fold(0, |set, class| set | 1 << *class as usize);
+        let set = classes.iter().fold(0, |set, class| set | class.bit());
         self.coverage.exactly(set)
     }
 
@@ -112,18 +87,13 @@ pub fn by_class<'l>(labels: &'l Labels, filter: &Filter) -> Result<BTreeMap<Plac
         stats: Stats,
     }
     impl InTime for Pass<'_> {
-        fn call(&mut self, _: &Call) {}
         fn work(&mut self, work: &Work) {
             let known = (work.process, work.device);
             let labels = self.labels;
             let place =
                 *self.places.entry(known).or_insert_with(|| labels.frames().device_identity(known.0, known.1));
             let at = *self.known.entry((place, work.kind)).or_insert_with(|| {
-                let class = match work.kind {
-                    WorkKind::Kernel(shape) if self.communication.contains(shape) => Class::Communication,
-                    WorkKind::Kernel(_) | WorkKind::Graph(_) => Class::Computation,
-                    WorkKind::Memcpy { .. } | WorkKind::Memset => Class::Memory,
-                };
+                let class = self.communication.class_of(work.kind);
                 let name = work.kind.name(labels);
                 let is_computation_to_hta = class != Class::Memory && is_computation_to_hta(name);
                 let stats = Stats::default();
@@ -145,7 +115,7 @@ pub fn by_class<'l>(labels: &'l Labels, filter: &Filter) -> Result<BTreeMap<Plac
         named: Vec::new(),
         devices: BTreeMap::new(),
     };
-    in_time::visit(labels.frames(), filter, &mut pass)?;
+    in_time::visit_work(labels.frames(), filter, &mut pass)?;
     for named in pass.named {
         if let Some(device) = pass.devices.get_mut(&named.place) {
             device.names.entry((named.class, named.name)).or_default().merge(named.stats);

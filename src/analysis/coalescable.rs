@@ -1,6 +1,6 @@
 //! Runs of short kernels or copies of one sort that one launch could have done.
 
-use super::in_time::{self, Call, InTime, Stream, Work, WorkKind};
+use super::in_time::{self, InTime, Stream, Work, WorkKind};
 use crate::error::Result;
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
@@ -97,7 +97,6 @@ pub fn coalescable(frames: &Frames, filter: &Filter, limits: Limits) -> Result<V
         }
     }
     impl InTime for Pass {
-        fn call(&mut self, _: &Call) {}
         fn work(&mut self, work: &Work) {
             let key = (work.process, work.device, work.stream);
             let sort = self.sort(work).filter(|_| work.duration_ns() <= self.limits.work_ns);
@@ -114,7 +113,7 @@ pub fn coalescable(frames: &Frames, filter: &Filter, limits: Limits) -> Result<V
         }
     }
     let mut pass = Pass { limits, kernels: frames.kernel_numbers(), open: HashMap::new(), runs: Vec::new() };
-    in_time::visit(frames, filter, &mut pass)?;
+    in_time::visit_work(frames, filter, &mut pass)?;
     for run in std::mem::take(&mut pass.open).into_values() {
         pass.close(run);
     }

@@ -1,6 +1,6 @@
 //! How much of each copy ran behind kernels.
 
-use super::in_time::{self, Call, InTime, Place, Work, WorkKind};
+use super::in_time::{self, InTime, Place, Work, WorkKind};
 use crate::error::Result;
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
@@ -69,7 +69,6 @@ pub fn hidden_copies(frames: &Frames, filter: &Filter, least_ns: i64) -> Result<
         copies: Vec<(Place, Work)>,
     }
     impl InTime for Pass<'_> {
-        fn call(&mut self, _: &Call) {}
         fn work(&mut self, work: &Work) {
             let known = (work.process, work.device);
             let frames = self.frames;
@@ -83,7 +82,7 @@ pub fn hidden_copies(frames: &Frames, filter: &Filter, least_ns: i64) -> Result<
     }
     let (places, kernels, copies) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
     let mut pass = Pass { frames, least_ns, places, kernels, copies };
-    in_time::visit(frames, filter, &mut pass)?;
+    in_time::visit_work(frames, filter, &mut pass)?;
     let none = Kernels::default();
     let hidden = |(place, copy): &(Place, Work)| {
         let kernels = pass.kernels.get(place).unwrap_or(&none);

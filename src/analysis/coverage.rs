@@ -6,53 +6,40 @@
 /// Classes, at most.
 pub const CLASSES: usize = 6;
 
-/// Time by the set of classes that ran. A set is a mask: bit `i` for class `i`.
+/// Which classes run, in order of time. A set of them is a mask: bit `i` for class `i`.
 #[derive(Clone, Debug)]
-pub struct Coverage {
-    /// Nanoseconds by set. Those of the empty set are idle time between the first start and the last end.
-    covered_ns: [i64; 1 << CLASSES],
+pub struct Running {
     /// Latest end of each class.
     ends_ns: [i64; CLASSES],
-    /// Up to here everything is counted; `None`: there was nothing yet.
-    counted_to_ns: Option<i64>,
-    first_ns: i64,
-    last_ns: i64,
+    /// Up to here every stretch was told; `None`: there was no work yet.
+    told_to_ns: Option<i64>,
 }
 
-impl Default for Coverage {
+impl Default for Running {
     fn default() -> Self {
-        Coverage {
-            covered_ns: [0; 1 << CLASSES],
-            ends_ns: [i64::MIN; CLASSES],
-            counted_to_ns: None,
-            first_ns: 0,
-            last_ns: 0,
-        }
+        Running { ends_ns: [i64::MIN; CLASSES], told_to_ns: None }
     }
 }
 
-impl Coverage {
-    /// Counts work of a class. It must not start before work that was counted already.
-    pub fn add(&mut self, class: usize, start_ns: i64, end_ns: i64) {
-        match self.counted_to_ns {
-            Some(_) => self.count_to(start_ns),
-            None => {
-                (self.first_ns, self.last_ns) = (start_ns, end_ns);
-                self.counted_to_ns = Some(start_ns);
-            }
+impl Running {
+    /// Takes work of a class, which must not start before work that was taken already. What is then known is told to
+    /// `stretch`: which classes ran, from when, and to when.
+    pub fn add(&mut self, class: usize, start_ns: i64, end_ns: i64, stretch: impl FnMut(usize, i64, i64)) {
+        match self.told_to_ns {
+            Some(_) => self.tell_to(start_ns, stretch),
+            None => self.told_to_ns = Some(start_ns),
         }
         self.ends_ns[class] = self.ends_ns[class].max(end_ns);
-        self.last_ns = self.last_ns.max(end_ns);
     }
 
-    /// Counts what is left, after the last piece of work.
-    pub fn finish(&mut self) {
-        self.count_to(self.last_ns);
+    /// Tells what is left, after the last piece of work.
+    pub fn finish(&mut self, stretch: impl FnMut(usize, i64, i64)) {
+        let last_ns = self.ends_ns.into_iter().fold(i64::MIN, i64::max);
+        self.tell_to(last_ns, stretch);
     }
 
-    /// Counts the time up to a moment.
-    fn count_to(&mut self, until_ns: i64) {
-        let Some(mut at_ns) = self.counted_to_ns else { return };
+    fn tell_to(&mut self, until_ns: i64, mut stretch: impl FnMut(usize, i64, i64)) {
+        let Some(mut at_ns) = self.told_to_ns else { return };
         while at_ns < until_ns {
             let (mut set, mut next_ns) = (0, until_ns);
             for (class, &end_ns) in self.ends_ns.iter().enumerate() {
@@ -61,16 +48,52 @@ impl Coverage {
                     next_ns = next_ns.min(end_ns);
                 }
             }
-            let covered_ns = &mut self.covered_ns[set];
-            *covered_ns = covered_ns.saturating_add(next_ns.saturating_sub(at_ns));
+            stretch(set, at_ns, next_ns);
             at_ns = next_ns;
         }
-        self.counted_to_ns = Some(at_ns.max(until_ns));
+        self.told_to_ns = Some(at_ns.max(until_ns));
+    }
+}
+
+/// Time by the set of classes that ran.
+#[derive(Clone, Debug)]
+pub struct Coverage {
+    running: Running,
+    /// Nanoseconds by set. Those of the empty set are idle time between the first start and the last end.
+    covered_ns: [i64; 1 << CLASSES],
+    /// First start and last end.
+    span: Option<(i64, i64)>,
+}
+
+impl Default for Coverage {
+    fn default() -> Self {
+        Coverage { running: Running::default(), covered_ns: [0; 1 << CLASSES], span: None }
+    }
+}
+
+/// Adds a stretch to the time of its set.
+fn count(covered_ns: &mut [i64], set: usize, from_ns: i64, to_ns: i64) {
+    covered_ns[set] = covered_ns[set].saturating_add(to_ns.saturating_sub(from_ns));
+}
+
+impl Coverage {
+    /// Counts work of a class. It must not start before work that was counted already.
+    pub fn add(&mut self, class: usize, start_ns: i64, end_ns: i64) {
+        let (_, last_ns) = self.span.get_or_insert((start_ns, end_ns));
+        *last_ns = (*last_ns).max(end_ns);
+        let covered_ns = &mut self.covered_ns;
+        self.running.add(class, start_ns, end_ns, |set, from, to| count(covered_ns, set, from, to));
+    }
+
+    /// Counts what is left, after the last piece of work.
+    pub fn finish(&mut self) {
+        let covered_ns = &mut self.covered_ns;
+        self.running.finish(|set, from, to| count(covered_ns, set, from, to));
     }
 
     /// From the first start to the last end.
     pub fn span_ns(&self) -> i64 {
-        self.last_ns.saturating_sub(self.first_ns)
+        self.span.map_or(0, |(first_ns, last_ns)| last_ns.saturating_sub(first_ns))
     }
 
     /// Time in which some class of `any` ran and none of `none`. Sets as masks.

@@ -4,7 +4,7 @@
 //! call that launched it: those of one call on one device are one replay. Of a graph traced whole there is one record for each
 //! replay, and what ran inside is not known.
 
-use super::in_time::{self, Call, InTime, Work, WorkKind};
+use super::in_time::{self, InTime, Work, WorkKind};
 use super::stats::{Stats, Wanted};
 use crate::error::Result;
 use crate::trace::frames::Frames;
@@ -57,7 +57,6 @@ pub fn graph_replays(frames: &Frames, filter: &Filter) -> Result<BTreeMap<Graph,
         whole: BTreeMap<Graph, Replays>,
     }
     impl InTime for Pass {
-        fn call(&mut self, _: &Call) {}
         fn work(&mut self, work: &Work) {
             let (start_ns, end_ns) = (work.start_ns, work.end_ns);
             if let WorkKind::Graph(graph) = work.kind {
@@ -77,7 +76,7 @@ pub fn graph_replays(frames: &Frames, filter: &Filter) -> Result<BTreeMap<Graph,
     }
     let (replays, whole) = (HashMap::new(), BTreeMap::new());
     let mut pass = Pass { graphs: graphs(frames, filter)?, replays, whole };
-    in_time::visit(frames, filter, &mut pass)?;
+    in_time::visit_work(frames, filter, &mut pass)?;
     let mut all = pass.whole;
     for ((process, device, _), replay) in pass.replays {
         all.entry((process, device, replay.graph, false)).or_default().add(&replay);

@@ -129,15 +129,18 @@ impl Starts for Work {
 
 /// What sees everything in order of time.
 pub trait InTime: Send {
-    /// Sees a call.
-    fn call(&mut self, call: &Call);
+    /// Sees a call; what asks for work alone has nothing to do here.
+    fn call(&mut self, _call: &Call) {}
     /// Sees a piece of work.
     fn work(&mut self, work: &Work);
 }
 
-/// The tables that are read.
+/// The tables that [`visit`] reads.
 pub const TABLES: [&TableSpec; 5] =
     [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH, &tables::API];
+
+/// The tables that [`visit_work`] reads.
+pub const WORK_TABLES: [&TableSpec; 4] = [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH];
 
 const KERNELS: [&dyn AnyColumn; 6] =
     [any::START_NS, any::DURATION_NS, any::DEVICE, any::STREAM, any::CORRELATION, kernel::SHAPE_ID];

@@ -5,17 +5,13 @@
 //! the busy time in which no computation ran. One GPU that several processes use is one device. Records without valid times
 //! are left out; notes about partial traces count them.
 
-use super::communication::CommunicationKernels;
 use super::coverage::Coverage;
-use super::in_time::{self, Call, InTime, Work, WorkKind};
+use super::in_time::{self, InTime, Work};
 use super::labels::Labels;
+use super::work_class::{Class, CommunicationKernels};
 use crate::error::Result;
 use crate::trace::select::Filter;
 use std::collections::BTreeMap;
-
-const COMPUTE: usize = 0;
-const COMMUNICATION: usize = 1;
-const MEMORY: usize = 2;
 
 /// One device's time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,7 +79,7 @@ struct Device {
 impl Device {
     fn breakdown(&self) -> Breakdown {
         let c = &self.coverage;
-        let [compute, communication, memory] = [COMPUTE, COMMUNICATION, MEMORY].map(|class| 1 << class);
+        let [compute, communication, memory] = Class::ALL.map(Class::bit);
         let busy_ns = c.busy_ns();
         let communication_ns = c.of(communication, 0);
         let memory_ns = c.of(memory, 0);
@@ -114,26 +110,21 @@ pub fn breakdowns(labels: &Labels, filter: &Filter) -> Result<BTreeMap<(u32, u32
         devices: BTreeMap<(u32, u32), Device>,
     }
     impl InTime for Pass<'_> {
-        fn call(&mut self, _: &Call) {}
         fn work(&mut self, work: &Work) {
             let known = (work.process, work.device);
             let frames = self.labels.frames();
             let place = *self.places.entry(known).or_insert_with(|| frames.device_identity(known.0, known.1));
-            let class = match work.kind {
-                WorkKind::Kernel(shape) if self.communication.contains(shape) => COMMUNICATION,
-                WorkKind::Kernel(_) | WorkKind::Graph(_) => COMPUTE,
-                WorkKind::Memcpy { .. } | WorkKind::Memset => MEMORY,
-            };
+            let class = self.communication.class_of(work.kind);
             let device = self.devices.entry(place).or_default();
-            device.coverage.add(class, work.start_ns, work.end_ns);
-            if class != MEMORY {
+            device.coverage.add(class as usize, work.start_ns, work.end_ns);
+            if class != Class::Memory {
                 device.kernels.add(work.start_ns, work.end_ns);
             }
         }
     }
     let communication = CommunicationKernels::new(labels);
     let mut pass = Pass { labels, communication, places: BTreeMap::new(), devices: BTreeMap::new() };
-    in_time::visit(labels.frames(), filter, &mut pass)?;
+    in_time::visit_work(labels.frames(), filter, &mut pass)?;
     let breakdown = |(place, mut device): ((u32, u32), Device)| {
         device.coverage.finish();
         (place, device.breakdown())

@@ -200,7 +200,6 @@ pub fn bandwidths(frames: &Frames, filter: &Filter) -> Result<Vec<(Way, Bandwidt
         copies: BTreeMap<Way, Vec<(i64, i64, i64)>>,
     }
     impl InTime for Pass<'_> {
-        fn call(&mut self, _: &Call) {}
         fn work(&mut self, work: &Work) {
             if let WorkKind::Memcpy { kind, .. } = work.kind {
                 let (known, frames) = ((work.process, work.device), self.frames);
@@ -211,7 +210,7 @@ pub fn bandwidths(frames: &Frames, filter: &Filter) -> Result<Vec<(Way, Bandwidt
         }
     }
     let mut pass = Pass { frames, places: HashMap::new(), copies: BTreeMap::new() };
-    in_time::visit(frames, filter, &mut pass)?;
+    in_time::visit_work(frames, filter, &mut pass)?;
     let found = pass.copies.into_par_iter();
     Ok(found.map(|(way, copies)| (way, Bandwidth::of(&copies))).collect())
 }

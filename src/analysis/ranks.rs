@@ -149,8 +149,7 @@ impl Ranks {
     pub fn need() -> Need {
         // Graphs traced whole are work; calls are not looked at.
         let mut need = Need::full(&[&tables::DETAILS, &tables::MEMORY, &tables::LOSS]);
-        let work = in_time::TABLES.iter().copied().filter(|table| *table != &tables::API);
-        need.add(&Need::full(&work.collect::<Vec<_>>()));
+        need.add(&Need::full(&in_time::WORK_TABLES));
         need
     }
 

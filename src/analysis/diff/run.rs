@@ -1,7 +1,6 @@
 //! What is kept of a trace for comparisons: sums by name, and what tells whether it can be compared at all.
 
 use super::stacks::{self, StackTimes};
-use crate::analysis::communication::is_communication;
 use crate::analysis::grouping::{self, ByName, Grouping};
 use crate::analysis::labels::Labels;
 use crate::analysis::partial;
@@ -10,6 +9,7 @@ use crate::analysis::stats::{Stats, Wanted};
 use crate::analysis::steps::names::{is_step, without_numbers};
 use crate::analysis::summary::Summary;
 use crate::analysis::totals::Split;
+use crate::analysis::work_class::is_communication;
 use crate::cupti::operation;
 use crate::error::Result;
 use crate::trace::frames::Frames;

@@ -2,12 +2,12 @@
 
 use super::{Confidence, Found, LEAST_OBSERVED_NS, LEAST_RECORDS, Longest, Verdict};
 use crate::analysis::call_class::{CallClass, STAGED_BYTES};
-use crate::analysis::communication::CommunicationKernels;
 use crate::analysis::coverage::Coverage;
 use crate::analysis::gap_causes::{Cause, Gap, GapFinder, as_option};
 use crate::analysis::in_time::{self, Call, InTime, Work, WorkKind};
 use crate::analysis::labels::Labels;
 use crate::analysis::partial;
+use crate::analysis::work_class::CommunicationKernels;
 use crate::error::Result;
 use crate::numbers::{BINARY, counted, grouped, items, short_time, size};
 use crate::trace::frames::Frames;

@@ -1,19 +1,12 @@
 //! What the GPUs of each rank did: how much of the time was computation, communication and copies, and how much of it until
 //! each of some moments. One pass over work in order of its start, in bounded memory.
 
-use crate::analysis::communication::CommunicationKernels;
 use crate::analysis::coverage::Coverage;
-use crate::analysis::in_time::{self, Call, InTime, Work, WorkKind};
+use crate::analysis::in_time::{self, InTime, Work};
 use crate::analysis::labels::Labels;
+use crate::analysis::work_class::{Class, CommunicationKernels};
 use crate::error::Result;
 use crate::trace::select::Filter;
-
-/// Kernels but those of communication, and graphs traced whole.
-pub const COMPUTE: usize = 0;
-/// Kernels of NCCL and RCCL.
-pub const COMMUNICATION: usize = 1;
-/// Copies and fills.
-pub const MEMORY: usize = 2;
 
 /// How long anything of some work had run by given moments: unions, so nothing counts twice. Work comes in order of its start.
 #[derive(Clone, Debug, Default)]
@@ -63,7 +56,7 @@ impl BusyBy {
 /// One rank's GPU work.
 #[derive(Clone, Debug, Default)]
 pub struct Busy {
-    /// By class: [`COMPUTE`], [`COMMUNICATION`], [`MEMORY`].
+    /// By [`Class`].
     pub coverage: Coverage,
     /// Computation, copies and fills by the moments that matter for collectives.
     pub own_work: BusyBy,
@@ -75,9 +68,9 @@ pub struct Busy {
 
 impl Busy {
     /// Takes in work of a class, in order of its start.
-    pub fn add(&mut self, class: usize, start_ns: i64, end_ns: i64) {
-        self.coverage.add(class, start_ns, end_ns);
-        if class != COMMUNICATION {
+    pub fn add(&mut self, class: Class, start_ns: i64, end_ns: i64) {
+        self.coverage.add(class as usize, start_ns, end_ns);
+        if class != Class::Communication {
             self.own_work.add(start_ns, end_ns);
         }
         self.first_ns = Some(self.first_ns.map_or(start_ns, |first| first.min(start_ns)));
@@ -86,22 +79,22 @@ impl Busy {
 
     /// Computation ran.
     pub fn compute_ns(&self) -> i64 {
-        self.coverage.of(1 << COMPUTE, 0)
+        self.coverage.of(Class::Computation.bit(), 0)
     }
 
     /// Communication ran.
     pub fn communication_ns(&self) -> i64 {
-        self.coverage.of(1 << COMMUNICATION, 0)
+        self.coverage.of(Class::Communication.bit(), 0)
     }
 
     /// Communication ran and no computation.
     pub fn exposed_communication_ns(&self) -> i64 {
-        self.coverage.of(1 << COMMUNICATION, 1 << COMPUTE)
+        self.coverage.of(Class::Communication.bit(), Class::Computation.bit())
     }
 
     /// Copies or fills ran and no kernel.
     pub fn exposed_memory_ns(&self) -> i64 {
-        self.coverage.of(1 << MEMORY, 1 << COMPUTE | 1 << COMMUNICATION)
+        self.coverage.of(Class::Memory.bit(), Class::Computation.bit() | Class::Communication.bit())
     }
 }
 
@@ -123,7 +116,6 @@ pub fn read(
         ranks: Vec<Busy>,
     }
     impl<F: Fn(u32, u32) -> Option<usize> + Send> InTime for Pass<'_, F> {
-        fn call(&mut self, _: &Call) {}
         fn work(&mut self, work: &Work) {
             let place = (work.process, work.device);
             let rank = match self.last {
@@ -132,11 +124,7 @@ pub fn read(
             };
             self.last = Some((place, rank));
             let Some(busy) = rank.and_then(|rank| self.ranks.get_mut(rank)) else { return };
-            let class = match work.kind {
-                WorkKind::Kernel(shape) if self.communication.contains(shape) => COMMUNICATION,
-                WorkKind::Kernel(_) | WorkKind::Graph(_) => COMPUTE,
-                WorkKind::Memcpy { .. } | WorkKind::Memset => MEMORY,
-            };
+            let class = self.communication.class_of(work.kind);
             busy.add(class, work.start_ns, work.end_ns);
         }
     }

@@ -3,8 +3,8 @@
 //! The collective stands in the kernel's name, in the words of every version of NCCL. PyTorch also writes arguments beside
 //! its kernels (communicator, sequence number, elements, type): table `details` keeps them as they were.
 
-use crate::analysis::communication::CommunicationKernels;
 use crate::analysis::labels::Labels;
+use crate::analysis::work_class::CommunicationKernels;
 use crate::error::Result;
 use crate::trace::select::Filter;
 use hashbrown::HashMap;

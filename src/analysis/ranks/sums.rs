@@ -2,11 +2,11 @@
 
 use super::align::median;
 use crate::analysis::allocated::{self, Allocated};
-use crate::analysis::communication::is_communication;
 use crate::analysis::grouping::{self, ByName, Grouping};
 use crate::analysis::labels::Labels;
 use crate::analysis::stats::Wanted;
 use crate::analysis::totals::Split;
+use crate::analysis::work_class::is_communication;
 use crate::error::Result;
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;

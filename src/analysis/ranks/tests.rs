@@ -1,8 +1,9 @@
 //! Runs made by numbers, whose clocks, stragglers and causes are known.
 
-use super::busy::{Busy, BusyBy, COMMUNICATION, COMPUTE};
+use super::busy::{Busy, BusyBy};
 use super::calls::{Call, Op};
 use super::*;
+use crate::analysis::work_class::Class;
 
 /// Splitmix64.
 struct Random(u64);
@@ -38,7 +39,7 @@ struct Made {
 /// What a run gives: calls, and each rank's work in order: class, start and end.
 struct Run {
     calls: Vec<(usize, Call)>,
-    work: Vec<Vec<(usize, i64, i64)>>,
+    work: Vec<Vec<(Class, i64, i64)>>,
 }
 
 impl Made {
@@ -55,7 +56,7 @@ impl Made {
                     let (compute, idle) = (self.step)(rank);
                     let compute = compute * (1.0 + 0.03 * random.normal());
                     let (from, to) = (began + idle, began + idle + compute);
-                    run.work[rank].push((COMPUTE, shown(rank, from), shown(rank, to)));
+                    run.work[rank].push((Class::Computation, shown(rank, from), shown(rank, to)));
                     to
                 })
                 .collect();
@@ -63,7 +64,7 @@ impl Made {
             for (rank, start) in ready.into_iter().enumerate() {
                 // Kernels notice the end a little apart.
                 let (start_ns, end_ns) = (shown(rank, start), shown(rank, end + 2_000.0 * random.normal()));
-                run.work[rank].push((COMMUNICATION, start_ns, end_ns));
+                run.work[rank].push((Class::Communication, start_ns, end_ns));
                 let op = Op::AllReduce;
                 let call = Call { process: rank as u32, device: 0, stream: 9, start_ns, end_ns, op, said: None };
                 run.calls.push((rank, call));

@@ -1,8 +1,9 @@
 //! GPU work by class, as Holistic Trace Analysis breaks it down.
 
 use super::named::{Named, five, percent, pid, ratio};
-use crate::analysis::by_class::{Class, by_class};
+use crate::analysis::by_class::by_class;
 use crate::analysis::in_time;
+use crate::analysis::work_class::Class;
 use crate::error::Result;
 use crate::render::table::{Cell, Table};
 use crate::report::Context;
@@ -13,7 +14,7 @@ pub(super) static GPU_CLASS_OVERLAP: Named = Named {
     name: "gpu_class_overlap",
     aliases: &["class_overlap"],
     title: "GPU Busy Time by Classes that Ran at Once",
-    tables: &in_time::TABLES,
+    tables: &in_time::WORK_TABLES,
     detail: Detail::Totals,
     arguments: &[],
     make: overlap,
@@ -24,7 +25,7 @@ pub(super) static GPU_CLASS_SUM: Named = Named {
     name: "gpu_class_sum",
     aliases: &["kernels_by_class"],
     title: "GPU Work by Class and Name",
-    tables: &in_time::TABLES,
+    tables: &in_time::WORK_TABLES,
     detail: Detail::Totals,
     arguments: &[],
     make: names,
@@ -35,7 +36,7 @@ pub(super) static HTA_TEMPORAL_BREAKDOWN: Named = Named {
     name: "hta_temporal_breakdown",
     aliases: &[],
     title: "Temporal Breakdown as of Holistic Trace Analysis",
-    tables: &in_time::TABLES,
+    tables: &in_time::WORK_TABLES,
     detail: Detail::Totals,
     arguments: &[],
     make: temporal,

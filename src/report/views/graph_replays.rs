@@ -14,7 +14,7 @@ pub(super) static CUDA_GRAPH_REPLAYS: Named = Named {
     name: "cuda_graph_replays",
     aliases: &["graph-replays", "graph_replays"],
     title: "CUDA Graph Replays",
-    tables: &in_time::TABLES,
+    tables: &in_time::WORK_TABLES,
     detail: Detail::Full,
     arguments: &[],
     make: table,

@@ -13,7 +13,7 @@ pub(super) static GPU_TIME_BREAKDOWN: Named = Named {
     name: "gpu_time_breakdown",
     aliases: &["temporal", "overlap", "concurrency"],
     title: "GPU Time Breakdown and Overlap",
-    tables: &in_time::TABLES,
+    tables: &in_time::WORK_TABLES,
     detail: Detail::Totals,
     arguments: &[],
     make: breakdown,

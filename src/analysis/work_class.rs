@@ -1,6 +1,38 @@
-//! Which kernels communicate between GPUs: by name, for nothing else tells.
+//! What sort of work a piece is: computation, communication between GPUs, or memory. Kernels that communicate are known by
+//! their names, for nothing else tells.
 
+use super::in_time::WorkKind;
 use super::labels::Labels;
+
+/// A class of work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// Kernels other than those of communication, and graphs traced whole.
+    Computation,
+    /// Kernels of NCCL and RCCL.
+    Communication,
+    /// Copies and fills.
+    Memory,
+}
+
+impl Class {
+    /// All of them.
+    pub const ALL: [Class; 3] = [Class::Computation, Class::Communication, Class::Memory];
+
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Computation => "computation",
+            Class::Communication => "communication",
+            Class::Memory => "memory",
+        }
+    }
+
+    /// Its bit in a set of classes.
+    pub fn bit(self) -> usize {
+        1 << self as usize
+    }
+}
 
 /// The kernels of NCCL and RCCL among those of open traces: each launch shape is judged once.
 pub struct CommunicationKernels<'a> {
@@ -19,6 +51,15 @@ impl<'a> CommunicationKernels<'a> {
         let labels = self.labels;
         let known = self.known.get_mut(shape as usize);
         known.is_some_and(|known| *known.get_or_insert_with(|| is_communication(labels.kernel(shape))))
+    }
+
+    /// The class of a piece of work.
+    pub fn class_of(&mut self, kind: WorkKind) -> Class {
+        match kind {
+            WorkKind::Kernel(shape) if self.contains(shape) => Class::Communication,
+            WorkKind::Kernel(_) | WorkKind::Graph(_) => Class::Computation,
+            WorkKind::Memcpy { .. } | WorkKind::Memset => Class::Memory,
+        }
     }
 }
 
