@@ -1,7 +1,6 @@
 //! `docs/schema.md`: every view and table that a query may name, from the registry.
 
-use super::source::{Source, all};
-use super::views::VIEWS;
+use super::source::{Source, groups};
 use std::fmt::Write as _;
 use trace_format::format_md::unit_text;
 
@@ -19,18 +18,28 @@ Generated from `src/query/views/` and `trace-format/src/tables/`; do not edit. `
 - `u32` and `u64` are ids and codes. Unknown codes are legal; their text is the number.
 ";
 
+const OF_REPORT: &str = "Every view of `gpuprof report --view` can be queried under its name, unless a ready view has that name. Rows and values are those
+of the report, for the whole trace; columns have its headings in small letters: `Total Time (ns)` is `total_time_ns`, `Time (%)` is
+`time_percent`. Times of day are those of the report too, which count from the start of the trace. [views.md](views.md) and
+[nsys-compat.md](nsys-compat.md) say what the columns mean. A view with millions of rows is better asked of the table that it is made from.";
+
 /// The text of `docs/schema.md`.
 pub fn generate() -> String {
     let mut out = HEAD.to_owned();
-    out.push_str("\n## Ready views\n\n| view | rows |\n|---|---|\n");
-    for view in VIEWS {
-        let _ = writeln!(out, "| [{0}](#{0}) | {1} |", view.name(), first_line(view.doc()));
+    let [(views_title, views), (tables_title, tables), (report_title, of_report)] = groups();
+    for (title, sources) in [(views_title, &views), (tables_title, &tables)] {
+        let _ = writeln!(out, "\n## {title}\n\n| name | rows |\n|---|---|");
+        for source in sources {
+            let _ = writeln!(out, "| [{0}](#{0}) | {1} |", source.name(), first_line(source.doc()));
+        }
     }
-    out.push_str("\n## Tables\n\n| table | rows |\n|---|---|\n");
-    for table in all().skip(VIEWS.len()) {
-        let _ = writeln!(out, "| [{0}](#{0}) | {1} |", table.name(), first_line(table.doc()));
+    let _ = writeln!(out, "\n## {report_title}\n\n{OF_REPORT}\n\n| view | columns |\n|---|---|");
+    for source in of_report {
+        let columns = source.columns();
+        let columns: Vec<String> = columns.iter().map(|c| format!("`{}` {}", c.name, c.ty.word())).collect();
+        let _ = writeln!(out, "| `{}` | {} |", source.name(), columns.join(", "));
     }
-    for source in all() {
+    for source in views.into_iter().chain(tables) {
         out.push('\n');
         out.push_str(&describe(source));
     }

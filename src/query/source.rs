@@ -1,6 +1,7 @@
 //! What stands after `FROM`: its columns, what they mean, and where the rows come from.
 
 use super::names::TraceNames;
+use super::report_views::REPORT_VIEWS;
 use super::tables::TABLES;
 use super::views::VIEWS;
 use crate::error::Result;
@@ -122,10 +123,19 @@ impl Trace {
     }
 }
 
-/// Every source: ready views, then tables.
+/// Sources of one sort, and what they are called together.
+pub type Group = (&'static str, Vec<&'static dyn Source>);
+
+/// Every source, in groups.
+pub fn groups() -> [Group; 3] {
+    let tables = TABLES.iter().map(|table| table as &dyn Source);
+    let report = REPORT_VIEWS.iter().map(|view| view as &dyn Source);
+    [("Ready views", VIEWS.to_vec()), ("Tables", tables.collect()), ("Views of report", report.collect())]
+}
+
+/// Every source: ready views, then tables, then the views of `report`.
 pub fn all() -> impl Iterator<Item = &'static dyn Source> {
-    let tables = TABLES.iter().map(|table| table as &'static dyn Source);
-    VIEWS.iter().copied().chain(tables)
+    groups().into_iter().flat_map(|(_, sources)| sources)
 }
 
 /// The source called `name`, in any case.

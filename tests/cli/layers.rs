@@ -34,7 +34,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("lines", &["analysis", "cupti", "error", "trace"]),
     ("export", &["analysis", "cupti", "error", "exchange", "lines", "render", "trace"]),
     ("timeline", &["analysis", "demangle", "error", "lines", "metrics", "numbers", "render", "trace"]),
-    ("query", &["analysis", "cupti", "demangle", "error", "export", "open", "render", "trace"]),
+    ("query", &["analysis", "cupti", "demangle", "error", "export", "open", "render", "report", "trace"]),
     // Watching.
     ("live", &["error", "open", "os"]),
     ("top", &["cupti", "demangle", "error", "live", "render", "trace"]),

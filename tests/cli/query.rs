@@ -3,6 +3,7 @@
 mod arrow;
 mod prompt;
 mod refusals;
+mod report_views;
 pub mod support;
 
 use crate::common::build::*;

@@ -1,7 +1,6 @@
 //! What the prompt knows beside SQL: `.tables`, `.schema`, `.help`, `.quit`.
 
 use crate::query::source::{self, Source};
-use crate::query::views::VIEWS;
 use std::io::{self, Write};
 
 /// One command.
@@ -61,12 +60,12 @@ pub fn write(out: &mut dyn Write, command: Command) -> io::Result<()> {
     let first_line = |source: &dyn Source| source.doc().lines().next().unwrap_or_default().trim().to_owned();
     match command {
         Command::Tables => {
-            writeln!(out, "Views:")?;
-            for (i, source) in source::all().enumerate() {
-                if i == VIEWS.len() {
-                    writeln!(out, "\nTables:")?;
+            for (i, (title, sources)) in source::groups().into_iter().enumerate() {
+                writeln!(out, "{}{title}:", if i == 0 { "" } else { "\n" })?;
+                let width = sources.iter().map(|source| source.name().len()).max().unwrap_or(0);
+                for source in sources {
+                    writeln!(out, "  {:<width$}  {}", source.name(), first_line(source))?;
                 }
-                writeln!(out, "  {:<16}  {}", source.name(), first_line(source))?;
             }
             Ok(())
         }

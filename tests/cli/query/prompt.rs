@@ -126,7 +126,7 @@ fn the_prompt_completes_answers_remembers_and_forgets_a_line() {
     terminal.wait_for("nonsense");
     terminal.wait_for("gpuprof> ");
     terminal.press(".tab\t\r");
-    let shown = terminal.wait_for("Views:");
+    let shown = terminal.wait_for("Views of report:");
     assert!(!shown.contains("nonsense"), "{shown}");
     terminal.wait_for("gpuprof> ");
     terminal.press("SELECT nmae FROM kernel;\r");
