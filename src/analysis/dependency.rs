@@ -12,19 +12,47 @@ mod graph;
 mod walk;
 
 use super::labels::Labels;
+use super::work_class::Class;
 use crate::error::Result;
 use crate::trace::select::Filter;
 use graph::Graph;
 use std::collections::BTreeMap;
+use trace_format::schema::TableSpec;
+use trace_format::tables;
+pub use walk::Between;
+
+/// The tables that are read.
+pub const TABLES: [&TableSpec; 7] = [
+    &tables::KERNEL,
+    &tables::MEMCPY,
+    &tables::MEMSET,
+    &tables::GRAPH,
+    &tables::API,
+    &tables::SYNC,
+    &tables::EVENT,
+];
 
 /// Stands for what is no activity.
 pub const OTHER: &str = "<Other>";
+
+/// What kind of activity is called so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// A call of the CUDA API.
+    Call,
+    /// Work on the GPU.
+    Work(Class),
+    /// None: [`OTHER`].
+    Other,
+}
 
 /// One name's part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// Kernel, copy, fill, API call or [`OTHER`].
     pub name: String,
+    /// Which of these.
+    pub kind: Kind,
     /// Time on the critical path.
     pub critical_ns: u128,
     /// Time waited for others.
@@ -53,6 +81,8 @@ pub struct Dependencies {
     pub rows: Vec<Row>,
     /// Length of the critical path.
     pub total_ns: u128,
+    /// What [`OTHER`] is made of.
+    pub between: Between,
     /// Every activity, by start.
     pub parts: Vec<Part>,
     /// The names of `parts`.
@@ -84,17 +114,20 @@ fn analyse(graph: &Graph) -> Dependencies {
     parts.sort_by(|a, b| {
         (a.start_ns, a.duration_ns, &graph.names[a.name]).cmp(&(b.start_ns, b.duration_ns, &graph.names[b.name]))
     });
-    let mut by_name: BTreeMap<&str, (u128, u128)> = BTreeMap::new();
+    // What is called the same and is not of one kind keeps rows of its own.
+    let mut by_name: BTreeMap<(&str, Kind), (u128, u128)> = BTreeMap::new();
     for part in &parts {
-        let sums = by_name.entry(&graph.names[part.name]).or_default();
+        let sums = by_name.entry((&graph.names[part.name], graph.kinds[part.name])).or_default();
         sums.0 += u128::from(part.critical_ns.unsigned_abs());
         sums.1 += u128::from(part.waiting_ns.unsigned_abs());
     }
-    if path.other_ns > 0 {
-        by_name.entry(OTHER).or_default().0 += u128::from(path.other_ns.unsigned_abs());
+    let other_ns = path.between.total_ns();
+    if other_ns > 0 {
+        by_name.entry((OTHER, Kind::Other)).or_default().0 += u128::from(other_ns.unsigned_abs());
     }
-    let row = |(name, (critical_ns, waiting_ns)): (&str, (u128, u128))| Row {
+    let row = |((name, kind), (critical_ns, waiting_ns)): ((&str, Kind), (u128, u128))| Row {
         name: name.to_owned(),
+        kind,
         critical_ns,
         waiting_ns,
     };
@@ -102,7 +135,7 @@ fn analyse(graph: &Graph) -> Dependencies {
     // The rows are in the order of names, and the sort is stable: rows with equal times stay in that order.
     rows.sort_by_key(|row| std::cmp::Reverse((row.critical_ns, row.waiting_ns)));
     let total_ns = rows.iter().map(|row| row.critical_ns).sum();
-    Dependencies { rows, total_ns, parts, names: graph.names.clone() }
+    Dependencies { rows, total_ns, between: path.between, parts, names: graph.names.clone() }
 }
 
 #[cfg(test)]

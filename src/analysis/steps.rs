@@ -72,6 +72,8 @@ pub struct Step {
     pub is_warm_up: bool,
     /// Time in which the process had work on a GPU, of its GPUs together.
     pub busy_ns: i64,
+    /// Durations of its kernels, added up: of those that run at once, more than the busy time.
+    pub kernel_ns: i64,
     /// Kernels, copies, fills and graphs traced whole.
     pub counts: [u64; 4],
 }
@@ -196,7 +198,7 @@ impl ProcessSteps {
 }
 
 fn step(name: Option<u32>, from_ns: i64, to_ns: i64) -> Step {
-    Step { name, from_ns, to_ns, is_warm_up: false, busy_ns: 0, counts: [0; 4] }
+    Step { name, from_ns, to_ns, is_warm_up: false, busy_ns: 0, kernel_ns: 0, counts: [0; 4] }
 }
 
 /// Steps by ranges, and the processes whose ranges are not called like steps.
@@ -344,7 +346,13 @@ impl InTime for Pass<'_> {
             WorkKind::Graph(_) => 3,
         };
         match process.of_work(work, launch) {
-            Some(step) => process.steps[step].counts[kind] += 1,
+            Some(step) => {
+                let step = &mut process.steps[step];
+                step.counts[kind] += 1;
+                if kind == 0 {
+                    step.kernel_ns = step.kernel_ns.saturating_add(work.duration_ns());
+                }
+            }
             None => process.kernels_outside += u64::from(kind == 0),
         }
         let now = (work.start_ns, work.end_ns);

@@ -10,6 +10,7 @@ mod api;
 mod by_class;
 mod copies;
 mod copy_calls;
+mod critical_path;
 mod functions;
 mod gaps;
 mod gpu;
@@ -35,8 +36,10 @@ mod regions;
 mod steps;
 mod sync_calls;
 mod system;
+mod tensor_cores;
 mod time_breakdown;
 mod unified_memory;
+mod util_map;
 
 pub use named::Named;
 
@@ -79,6 +82,7 @@ pub static VIEWS: &[&dyn View] = &[
     &copy_calls::CUDA_MEMSET_SYNC,
     &low_use::GPU_GAPS,
     &low_use::GPU_TIME_UTIL,
+    &util_map::CUDA_GPU_TIME_UTIL_MAP,
     &gaps::GPU_GAP_CAUSES,
     &time_breakdown::GPU_TIME_BREAKDOWN,
     &launch_stats::CUDA_LAUNCH_STATS,
@@ -88,6 +92,7 @@ pub static VIEWS: &[&dyn View] = &[
     &by_class::GPU_CLASS_OVERLAP,
     &by_class::GPU_CLASS_SUM,
     &by_class::HTA_TEMPORAL_BREAKDOWN,
+    &tensor_cores::GPU_TENSOR_CORE_GUESS,
     &idle_breakdown::GPU_IDLE_BREAKDOWN,
     &copies::GPU_HIDDEN_COPIES,
     &copies::GPU_COALESCABLE,
@@ -96,6 +101,8 @@ pub static VIEWS: &[&dyn View] = &[
     &occupancy::GPU_OCCUPANCY,
     &graph_replays::CUDA_GRAPH_REPLAYS,
     &allocations::CUDA_MEM_ALLOC_SUM,
+    &critical_path::CRITICAL_PATH,
+    &critical_path::CRITICAL_PATH_SUM,
 ];
 
 /// The argument that puts the innermost enclosing range before a kernel's name.

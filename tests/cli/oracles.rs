@@ -369,15 +369,17 @@ fn steps_do_not_last_while_the_recording_is_off() {
 }
 
 /// Views of GPU work that one oracle answers.
-const OF_WORK: [&str; 8] = [
+const OF_WORK: [&str; 10] = [
     "gpu_class_overlap",
     "gpu_class_sum",
+    "gpu_tensor_core_guess",
     "hta_temporal_breakdown",
     "gpu_idle_breakdown",
     "gpu_hidden_copies",
     "gpu_coalescable",
     "gpu_queue_length",
     "gpu_copy_bandwidth",
+    "cuda_gpu_time_util_map",
 ];
 
 /// A program with communication beside computation, work that overlaps within a stream, and copies of all sizes.
@@ -386,6 +388,11 @@ fn of_every_class() -> Vec<u8> {
     for i in 0..60 {
         player.kernel("gemm", 7, 60_000 + i % 7 * 20_000);
         player.kernel(if i % 3 == 0 { "ncclDevKernel_AllReduce_Sum_f32(int)" } else { "blockSync" }, 9, 90_000);
+        player.kernel(
+            if i % 2 == 0 { "ampere_bf16_s16816gemm_bf16_128x64" } else { "ampere_sgemm_128x64" },
+            7,
+            30_000,
+        );
         if i % 5 == 0 {
             player.async_copy(8, 150_000, PINNED);
             player.blocking_copy(8, 120_000, true);
@@ -420,7 +427,103 @@ fn views_of_gpu_work_are_those_of_plain_counting_in_real_traces() {
     compare_shared(test, "gpu_work", &OF_WORK, &["torch/ddp_sampled_rank0.json.gz"], |_| true);
     // Names are demangled by us, and not compared.
     let files = ["nsys/cloverleaf_a100_2024.5_s3.13.sqlite", "nsys/saxpy_mpi_a100_2022.2_s2.9.sqlite"];
-    compare_shared(test, "gpu_work", &OF_WORK[2..], &files, |_| true);
+    compare_shared(test, "gpu_work", &OF_WORK[3..], &files, |_| true);
+}
+
+const CRITICAL: [&str; 2] = ["critical_path", "critical_path_sum"];
+
+#[test]
+fn the_critical_path_is_that_of_plain_walking() {
+    let test = "the_critical_path_is_that_of_plain_walking";
+    let folder = TempFolder::new("cli-oracles-critical");
+    for (name, bytes) in [("mixed", mixed()), ("classes", of_every_class())] {
+        let path = folder.argument(&format!("{name}.sqlite"), &bytes);
+        let rows = compare(test, "critical_path", &CRITICAL, &path, |_| true);
+        assert!(rows.iter().all(|rows| *rows > 3), "{rows:?}");
+    }
+}
+
+#[test]
+fn the_critical_path_is_that_of_plain_walking_in_real_traces() {
+    let test = "the_critical_path_is_that_of_plain_walking_in_real_traces";
+    compare_shared(test, "critical_path", &CRITICAL, &["torch/ddp_sampled_rank0.json.gz"], |_| true);
+    // Names are demangled by us, and not compared.
+    let files = ["nsys/saxpy_mpi_a100_2022.2_s2.9.sqlite"];
+    compare_shared(test, "critical_path", &CRITICAL[1..], &files, |_| true);
+}
+
+#[test]
+fn a_map_of_utilization_has_as_many_bins_as_asked_for() {
+    let folder = TempFolder::new("cli-oracles-map");
+    // Two thirds of the first of three bins, nothing of the second, all of the third.
+    let story = Story::empty().with_kernel(Name::plain("k"), 1_000, 200).with_kernel(Name::plain("k"), 1_600, 300);
+    let path = folder.argument("map.gpuprof", &native(&story));
+    let view = |view: &str| gpuprof(&["report", "--view", view, "--format", "json", &path]).stdout;
+    let document: Value = serde_json::from_str(&view("util-map:bins=3")).expect("JSON");
+    let rows = document["tables"][0]["rows"].as_array().expect("rows");
+    let cells = |row: &Value| {
+        ["Start (ns)", "Duration (ns)", "Busy (ns)", "Busy of Duration (%)"]
+            .map(|column| row[column].to_string())
+            .join(" ")
+    };
+    let rows: Vec<String> = rows.iter().map(cells).collect();
+    assert_eq!(rows, ["1000 300 200 66.7", "1300 300 0 0.0", "1600 300 300 100.0"]);
+    refused(&["report", "--view", "util-map:bins=0", &path], &["write bins=30", "from 1 to 10000"]);
+}
+
+#[test]
+fn copies_are_held_against_what_the_memory_and_the_link_can_do() {
+    let folder = TempFolder::new("cli-oracles-limits");
+    let mut story = Story { devices: vec!["NVIDIA A".into(), "NVIDIA B".into()], ..Story::empty() };
+    let copies = [(1, 0, 8), (1, 0, 8), (2, 0, 8), (8, 0, 7), (8, 1, 7)];
+    for (at, (kind, device, stream)) in (0..).zip(copies) {
+        let start = 1_000_000 + at * 200_000;
+        // 12.8, 25.6 and 102.4 GB/s to and from the host, 500 and 4,000 GB/s on the device.
+        let bytes = [1_280_000, 2_560_000, 10_240_000, 50_000_000, 400_000_000][at as usize];
+        story.copies.push(Copy {
+            start,
+            end: start + 100_000,
+            kind,
+            bytes,
+            device,
+            context: 1,
+            stream,
+            correlation: 0,
+        });
+    }
+    let mut file = Vec::new();
+    let mut writer = NativeWriter::begin(&mut file, &story, Native::default());
+    let metrics = ["pcie_link_gen", "pcie_link_width_lanes"].map(|name| writer.string(name.as_bytes()));
+    // At rest the link is slow.
+    let samples = [(0, [1.0, 16.0]), (500_000, [4.0, 16.0]), (900_000, [1.0, 16.0])];
+    let samples = samples.into_iter().flat_map(|(start_ns, values)| {
+        metrics.into_iter().zip(values).map(move |(metric_id, value)| trace_format::tables::SampleRow {
+            start_ns,
+            metric_id,
+            device: Some(0),
+            value,
+            of_pid: None,
+        })
+    });
+    writer.define();
+    writer.rows(samples.collect());
+    writer.rest(&story);
+    writer.close();
+    let path = folder.argument("limits.gpuprof", &file);
+    let columns = ["Operation", "DevId", "Avg while Busy (GB/s)", "Limit (GB/s)", "Avg of Limit (%)", "Limit of"];
+    let document = gpuprof(&["report", "--view", "gpu_copy_bandwidth", "--format", "json", &path]).stdout;
+    let document: Value = serde_json::from_str(&document).expect("JSON");
+    let rows = document["tables"][0]["rows"].as_array().expect("rows");
+    let rows: Vec<String> =
+        rows.iter().map(|row| columns.map(|c| row[c].to_string().replace('"', "")).join("; ")).collect();
+    let expected = [
+        "[CUDA memcpy Host-to-Device]; 0; 19.2; 31.508; 60.9; PCIe 4 x16",
+        // Faster than the link, so over something else.
+        "[CUDA memcpy Device-to-Host]; 0; 102.4; null; null; null",
+        "[CUDA memcpy Device-to-Device]; 0; 500.0; 1000.0; 50.0; half of the memory bandwidth",
+        "[CUDA memcpy Device-to-Device]; 1; 4000.0; null; null; null",
+    ];
+    assert_eq!(rows, expected);
 }
 
 #[test]
@@ -477,7 +580,7 @@ fn views_say_the_same_for_any_order_of_records_and_any_number_of_threads() {
     let shuffled = write("shuffled.gpuprof", &player);
     let say = |path: &str, threads: &str| {
         let mut arguments = vec!["report", "--format", "csv", path];
-        [&["cuda_launch_stats"][..], &STEPS, &OF_WORK]
+        [&["cuda_launch_stats"][..], &STEPS, &OF_WORK, &CRITICAL]
             .concat()
             .into_iter()
             .for_each(|view| arguments.extend(["--view", view]));

@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 import sys
 from collections import Counter, defaultdict
 from fractions import Fraction
@@ -11,6 +12,11 @@ from fractions import Fraction
 from traces import COPY_KINDS, Trace, five, length, percent, rounded, union
 
 CLASSES = ["computation", "communication", "memory"]
+# Names of kernels that use tensor cores.
+TENSOR_CORES = re.compile(
+    r"tensorop|hmma|imma_|gmma|wmma|nvjet|flash_fwd|flash_bwd|flashattn|fmha|mma_sync"
+    r"|(?<![a-z0-9])[shidz](884|1688|16816|16832|161616|8816|8832)[a-z]"
+    r"|(?=.*xmma(?![a-z0-9])).*(?<![a-z0-9])(f16|bf16|tf32|i8|e4m3|e5m2)", re.I)
 SETS = [[0], [1], [2], [0, 1], [0, 2], [1, 2], [0, 1, 2]]
 NSYS_WORDS = {"HtoD": "Host-to-Device", "DtoH": "Device-to-Host", "DtoD": "Device-to-Device", "PtoP": "Peer-to-Peer"}
 
@@ -72,6 +78,20 @@ def answer(trace, view):
                     "DevId": device, "Class": CLASSES[c], "Total Time (ns)": sum(ns), "of Class (%)": percent(sum(ns), total),
                     "Instances": len(ns),
                     **dict(zip(["Avg (ns)", "Med (ns)", "Min (ns)", "Max (ns)", "StdDev (ns)"], five(ns))), "Name": name})
+        elif view == "gpu_tensor_core_guess":
+            kernels = [w for w in of if klass(w) == 0]
+            total = sum(w.duration for w in kernels)
+            for guess, wanted in [("tensor cores", True), ("others", False)]:
+                names = Counter()
+                for w in kernels:
+                    if bool(TENSOR_CORES.search(w.name)) == wanted:
+                        names[w.name] += w.duration
+                if names:
+                    longest = min(names, key=lambda name: (-names[name], name.encode()))
+                    put(pid, {
+                        "DevId": device, "Kernel Time (ns)": sum(names.values()), "of Computation (%)": percent(sum(names.values()), total),
+                        "Computation (ns)": total, "Kernels": sum(w.name in names for w in kernels), "Guess": guess,
+                        "Longest Total of Name (ns)": names[longest], "Name": longest})
         elif view == "hta_temporal_breakdown":
             compute = length(union(
                 (w.start, w.end) for w in of if w.kind == "kernel" and "Memcpy" not in w.name and "Sync" not in w.name
@@ -79,6 +99,22 @@ def answer(trace, view):
             shares = [("Idle", span - busy), ("Compute", compute), ("Non-Compute", busy - compute)]
             put(pid, {"DevId": device, "Kernel Time (ns)": span} | {f"{n} (ns)": ns for n, ns in shares} | {
                 f"{n} of Kernel Time (%)": rounded(Fraction(100 * ns, span), 2) for n, ns in shares})
+        elif view.startswith("cuda_gpu_time_util_map"):
+            first, last = min(w.start for w in work), max(w.end for w in work)
+            bins = int(view.partition("bins=")[2] or 30)
+            size = -(-(last - first) // bins)
+            busy = union((w.start, w.end) for w in of)
+            for start in range(first, last, size):
+                end = min(start + size, last)
+                share = lambda part: percent(length(part, start, end), end - start)
+                # Both ran for as long as they ran one by one, less as long as either ran.
+                either = union((w.start, w.end) for w in of if klass(w) < 2)
+                both = length(parts[0], start, end) + length(parts[1], start, end) - length(either, start, end)
+                put(pid, {
+                    "DevId": device, "Duration (ns)": end - start, "Busy (ns)": length(busy, start, end),
+                    "Busy of Duration (%)": share(busy), "Computation of Duration (%)": share(parts[0]),
+                    "Communication of Duration (%)": share(parts[1]), "Both at Once of Duration (%)": percent(both, end - start),
+                    "Memory of Duration (%)": share(parts[2])})
         elif view.startswith("gpu_hidden_copies"):
             kernels = union((w.start, w.end) for w in of if w.kind == "kernel")
             for w in of:
@@ -179,5 +215,6 @@ def answer(trace, view):
     return rows
 
 
-trace = Trace(sys.argv[1])
-print(json.dumps({view: answer(trace, view) for view in sys.argv[2:]}))
+if __name__ == "__main__":
+    trace = Trace(sys.argv[1])
+    print(json.dumps({view: answer(trace, view) for view in sys.argv[2:]}))

@@ -11,9 +11,10 @@ import operator
 import re
 import sys
 from collections import Counter
+from fractions import Fraction
 from functools import cache
 
-from traces import Trace, deviation, five, percent, percentile, union
+from traces import Trace, deviation, five, percent, percentile, rounded, union
 
 STEP = re.compile(r"(profilerstep|step|train[_ ]step|training[_ ]step|iteration|iter|batch)", re.I)
 
@@ -161,12 +162,14 @@ def answer(trace, view):
                 rows.append({
                     "Step": i, "Phase": "warm-up" if i < warm_up else "steady", "Wall (ns)": walls[i],
                     "GPUs": len(devices), "GPU Busy (ns)": busy[i], "GPU Idle (ns)": walls[i] * len(devices) - busy[i],
+                    "Kernel Time (ns)": sum(w.duration for w in launched[i] if w.kind == "kernel"),
                     "Kernels": kinds.count("kernel"), "Copies": kinds.count("memcpy"), "Fills": kinds.count("memset"),
                     "Name": name or ""})
         elif view == "steps_sum":
             of = [walls[i] for i in steady]
             spread = dict(zip(["Avg (ns)", "Med (ns)", "Min (ns)", "Max (ns)"], five(of)))
             all_busy = sum(busy[i] for i in steady)
+            kernel_time = sum(w.duration for i in steady for w in launched[i] if w.kind == "kernel")
             rows.append({
                 "Steps": len(walls), "Warm-Up Steps": warm_up, "Warm-Up Time (ns)": sum(walls[:warm_up]),
                 "Warm-Up Limit (ns)": limit, "Total Time (ns)": sum(of) if of else None, **spread,
@@ -174,6 +177,8 @@ def answer(trace, view):
                 "StdDev (ns)": deviation(of) if of else None, "GPUs": len(devices), "GPU Busy (ns)": all_busy,
                 "Busy of GPU Time (%)": percent(all_busy, sum(of) * len(devices)),
                 "GPU Idle (ns)": sum(of) * len(devices) - all_busy,
+                "Kernel Time (ns)": kernel_time,
+                "Avg Kernel Time of a Step (ns)": rounded(Fraction(kernel_time, len(steady))) if steady else None,
                 "Kernels": sum(w.kind == "kernel" for i in steady for w in launched[i]),
                 "Kernels Outside": outside, "Found by": source})
         elif list(steady):

@@ -413,6 +413,7 @@ const LARGE: &[(&str, &str, f64)] = &[
     ("cuda_memset_sync", "Duration (ns)", 0.0),
     ("gpu_gaps", "Duration (ns)", 15e9),
     ("gpu_time_util", "Duration (ns)", 13333333320.0),
+    ("cuda_gpu_time_util_map", "Busy (ns)", 25e9),
     ("gpu_gap_causes", "Total Time (ns)", 15e9),
     ("gpu_time_breakdown", "Span (ns)", 40e9),
     // In the rows of everything, of all kernels, of the kernel, and of the copies that have its call.
@@ -424,6 +425,7 @@ const LARGE: &[(&str, &str, f64)] = &[
     ("gpu_class_overlap", "Time (ns)", 25e9),
     ("gpu_class_sum", "Total Time (ns)", 35e9),
     ("hta_temporal_breakdown", "Kernel Time (ns)", 40e9),
+    ("gpu_tensor_core_guess", "Kernel Time (ns)", 15e9),
     ("gpu_idle_breakdown", "Idle (ns)", 15e9),
     ("gpu_hidden_copies", "Exposed (ns)", 20e9),
     // Each piece of work takes too long.
@@ -436,6 +438,9 @@ const LARGE: &[(&str, &str, f64)] = &[
     ("cuda_graph_replays", "Total Time (ns)", 0.0),
     // This recording has no allocations; `tests/cli/oracles.rs` has.
     ("cuda_mem_alloc_sum", "Total (bytes)", 0.0),
+    // From the first call, at 1 s, to the fill at 140 s.
+    ("critical_path", "Critical (ns)", 139e9),
+    ("critical_path_sum", "Critical (ns)", 139e9),
 ];
 
 #[test]

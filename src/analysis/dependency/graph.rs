@@ -1,8 +1,10 @@
 //! The activities of one process, and what each depends on.
 
+use super::Kind;
 use crate::analysis::activity::{ActivityKind, ApiCall, GpuActivity};
 use crate::analysis::labels::Labels;
 use crate::analysis::listing;
+use crate::analysis::work_class::{Class, CommunicationKernels};
 use crate::cupti::operation;
 use crate::error::Result;
 use crate::trace::select::Filter;
@@ -42,6 +44,8 @@ pub struct Work {
 #[derive(Debug, Default)]
 pub struct Graph {
     pub names: Vec<String>,
+    /// What each of `names` is the name of.
+    pub kinds: Vec<Kind>,
     /// Calls, ordered by their start.
     pub calls: Vec<Call>,
     /// Work of the GPU, ordered by its start.
@@ -103,6 +107,7 @@ impl Graph {
     pub fn read(labels: &Labels, filter: &Filter) -> Result<Graph> {
         let frames = labels.frames();
         let mut names = Names::default();
+        let mut communication = CommunicationKernels::new(labels);
         let calls = outermost(listing::api_calls(frames, filter)?);
         let gpu = listing::gpu_activities(frames, filter, false)?;
         let mut by_correlation = HashMap::with_capacity(calls.len());
@@ -117,7 +122,7 @@ impl Graph {
             .map(|row| Work {
                 start_ns: row.start_ns,
                 end_ns: row.start_ns.saturating_add(row.duration_ns.unwrap_or(0)),
-                name: names.index(name_of(row, labels)),
+                name: names.index(name_of(row, labels), Kind::Work(class_of(row, &mut communication))),
                 launch: by_correlation.get(&row.correlation).copied().filter(|_| row.correlation != 0),
                 before: None,
                 awaits: None,
@@ -159,13 +164,13 @@ impl Graph {
                 start_ns: call.start_ns,
                 end_ns: call.end_ns,
                 tid: call.tid,
-                name: names.index(name),
+                name: names.index(name, Kind::Call),
                 awaits: awaits.or_else(own),
             });
         }
         hold_back(&mut work, &places, &launched_ns, &stream_waits);
         graph.work = work;
-        graph.names = names.list;
+        (graph.names, graph.kinds) = (names.list, names.kinds);
         graph.index_threads();
         Ok(graph)
     }
@@ -231,17 +236,28 @@ fn outermost(calls: Vec<ApiCall>) -> Vec<OutermostCall> {
 #[derive(Default)]
 struct Names {
     list: Vec<String>,
-    index: HashMap<String, usize>,
+    kinds: Vec<Kind>,
+    index: HashMap<Kind, HashMap<String, usize>>,
 }
 
 impl Names {
-    fn index(&mut self, name: &str) -> usize {
-        if let Some(&known) = self.index.get(name) {
+    fn index(&mut self, name: &str, kind: Kind) -> usize {
+        let of_kind = self.index.entry(kind).or_default();
+        if let Some(&known) = of_kind.get(name) {
             return known;
         }
+        of_kind.insert(name.to_owned(), self.list.len());
         self.list.push(name.to_owned());
-        self.index.insert(name.to_owned(), self.list.len() - 1);
+        self.kinds.push(kind);
         self.list.len() - 1
+    }
+}
+
+fn class_of(row: &GpuActivity, communication: &mut CommunicationKernels) -> Class {
+    match row.what {
+        ActivityKind::Kernel { shape } if communication.contains(shape) => Class::Communication,
+        ActivityKind::Kernel { .. } | ActivityKind::Graph { .. } => Class::Computation,
+        ActivityKind::Memcpy { .. } | ActivityKind::Memset { .. } | ActivityKind::Uvm { .. } => Class::Memory,
     }
 }
 
@@ -295,8 +311,15 @@ fn hold_back(
         // Only those waits count that the stream was told of between the launch of the work before and the launch of
         // this work.
         let since = work[i].before.map_or(i64::MIN, |before| launched_ns[before]);
-        let told = waits.iter().filter(|(at, _)| since <= *at && *at < launched_ns[i]);
-        let Some(awaited) = told.map(|&(_, awaited)| awaited).max_by_key(|&w| (work[w].end_ns, w)) else {
+        // A thread tells a stream of its waits in order of time.
+        let [from, to] = [since, launched_ns[i]].map(|ns| waits.partition_point(|(at, _)| *at < ns));
+        let Some(awaited) = waits
+            .get(from..to)
+            .unwrap_or_default()
+            .iter()
+            .map(|&(_, awaited)| awaited)
+            .max_by_key(|&w| (work[w].end_ns, w))
+        else {
             continue;
         };
         let ready = work[i].before.map_or(launched_ns[i], |before| work[before].end_ns.max(launched_ns[i]));

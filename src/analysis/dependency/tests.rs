@@ -9,8 +9,20 @@ type W = (i64, i64, usize, Option<usize>, Option<usize>, Option<usize>);
 const NAMES: [&str; 8] =
     ["cudaLaunchKernel", "cudaDeviceSynchronize", "cudaMemcpy", "long", "short", "copy", "wait", "x"];
 
+/// What each of [`NAMES`] is called like.
+const KINDS: [Kind; 8] = [
+    Kind::Call,
+    Kind::Call,
+    Kind::Call,
+    Kind::Work(Class::Computation),
+    Kind::Work(Class::Communication),
+    Kind::Work(Class::Memory),
+    Kind::Call,
+    Kind::Call,
+];
+
 fn graph(calls: &[C], work: &[W]) -> Graph {
-    let mut graph = Graph { names: NAMES.map(str::to_owned).to_vec(), ..Graph::default() };
+    let mut graph = Graph { names: NAMES.map(str::to_owned).to_vec(), kinds: KINDS.to_vec(), ..Graph::default() };
     graph.calls = calls
         .iter()
         .map(|&(tid, start_ns, end_ns, name, awaits)| Call { start_ns, end_ns, tid, name, awaits })
@@ -89,6 +101,9 @@ fn work_in_a_stream_depends_on_the_work_before_it() {
         row("cudaLaunchKernel", 10, 0),
     ];
     assert_eq!(rows(&graph, 710), expected);
+    // The first kernel began late behind its launch, the second behind the first.
+    let between = Between { launch_ns: 10, work_ns: 10, ..Between::default() };
+    assert_eq!(analyse(&graph).between, between);
 }
 
 #[test]
@@ -106,6 +121,7 @@ fn work_held_back_by_another_stream_leads_there() {
 fn a_second_thread_begins_where_the_first_had_come() {
     let graph = graph(&[(1, 0, 100, 7, None), (2, 150, 300, 6, None)], &[]);
     assert_eq!(rows(&graph, 300), [row("wait", 150, 0), row("x", 100, 0), row("<Other>", 50, 0)]);
+    assert_eq!(analyse(&graph).between, Between { calls_ns: 50, ..Between::default() });
 }
 
 #[test]
@@ -113,6 +129,21 @@ fn nothing_has_no_path() {
     assert_eq!(rows(&graph(&[], &[]), 0), []);
     // Work alone, as of a trace without API calls.
     assert_eq!(rows(&graph(&[], &[(5, 9, 3, None, None, None)]), 4), [row("long", 4, 0)]);
+}
+
+#[test]
+fn work_without_a_known_launch_follows_the_call_that_ended_before_it() {
+    let graph = graph(&[(1, 0, 10, 7, None)], &[(40, 60, 3, None, None, None)]);
+    assert_eq!(rows(&graph, 60), [row("<Other>", 30, 0), row("long", 20, 0), row("x", 10, 0)]);
+    assert_eq!(analyse(&graph).between, Between { unknown_ns: 30, ..Between::default() });
+}
+
+#[test]
+fn a_name_of_two_kinds_has_two_rows() {
+    let mut graph = graph(&[(1, 0, 10, 0, None)], &[(10, 30, 3, Some(0), None, None)]);
+    graph.names[3] = graph.names[0].clone();
+    let found: Vec<_> = analyse(&graph).rows.into_iter().map(|row| (row.kind, row.critical_ns)).collect();
+    assert_eq!(found, [(Kind::Work(Class::Computation), 20), (Kind::Call, 10)]);
 }
 
 #[test]

@@ -10,7 +10,27 @@ pub struct Path {
     /// Nanoseconds of each piece of work.
     pub work: Vec<i64>,
     /// Nanoseconds in no activity.
-    pub other_ns: i64,
+    pub between: Between,
+}
+
+/// What is on the path and in no activity, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Between {
+    /// From the end of a call to the start of the next one: the host's own work.
+    pub calls_ns: i64,
+    /// From the end of a call to the start of the work that it launched.
+    pub launch_ns: i64,
+    /// From the end of work to the start of work that had to come behind it.
+    pub work_ns: i64,
+    /// From the end of some call to the start of work of which nothing is known that it depends on.
+    pub unknown_ns: i64,
+}
+
+impl Between {
+    /// All of it.
+    pub fn total_ns(&self) -> i64 {
+        [self.calls_ns, self.launch_ns, self.work_ns, self.unknown_ns].into_iter().fold(0, i64::saturating_add)
+    }
 }
 
 /// Where the walk is.
@@ -26,7 +46,8 @@ enum At {
 
 /// Walks from the last end to the first start.
 pub fn back(graph: &Graph) -> Path {
-    let mut path = Path { calls: vec![0; graph.calls.len()], work: vec![0; graph.work.len()], other_ns: 0 };
+    let mut path =
+        Path { calls: vec![0; graph.calls.len()], work: vec![0; graph.work.len()], between: Between::default() };
     let mut has_jumped = vec![false; graph.calls.len()];
     let mut was_at = vec![false; graph.work.len()];
     let last_call = (0..graph.calls.len()).max_by_key(|&i| (graph.calls[i].end_ns, i));
@@ -66,7 +87,7 @@ pub fn back(graph: &Graph) -> Path {
                 // The first call of a thread: some other thread has started it.
                 let Some(call) = before.or_else(|| ended_before(graph, now)) else { return path };
                 let end = graph.calls[call].end_ns.min(now);
-                add(&mut path.other_ns, now, end);
+                add(&mut path.between.calls_ns, now, end);
                 (at, now) = (At::Call(call), end);
             }
             At::Work(work) => {
@@ -88,7 +109,12 @@ pub fn back(graph: &Graph) -> Path {
                     }
                 };
                 let Some((place, then)) = next else { return path };
-                add(&mut path.other_ns, now, then);
+                let between = match place {
+                    At::Work(_) => &mut path.between.work_ns,
+                    _ if launch.is_some() => &mut path.between.launch_ns,
+                    _ => &mut path.between.unknown_ns,
+                };
+                add(between, now, then);
                 (at, now) = (place, then);
             }
         }

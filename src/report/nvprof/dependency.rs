@@ -98,10 +98,15 @@ fn cell(ns: f64, options: &Options) -> String {
 mod tests {
     use super::super::fixtures::{CSV, TEXT, written};
     use super::*;
-    use crate::analysis::dependency::Row;
+    use crate::analysis::dependency::{Between, Kind, Row};
 
     fn found() -> Dependencies {
-        let row = |name: &str, critical_ns, waiting_ns| Row { name: name.to_owned(), critical_ns, waiting_ns };
+        let row = |name: &str, critical_ns, waiting_ns| Row {
+            name: name.to_owned(),
+            kind: Kind::Call,
+            critical_ns,
+            waiting_ns,
+        };
         let rows = vec![
             row("<Other>", 4_751_991_000, 0),
             row("vec_inc1(float*, int)", 1_484_002_000, 0),
@@ -116,6 +121,7 @@ mod tests {
         Dependencies {
             rows,
             total_ns,
+            between: Between::default(),
             parts: vec![part(1_000, 0), part(6_000, 1)],
             names: vec!["a".into(), "b".into()],
         }

@@ -1,11 +1,11 @@
 //! Copies one by one, as far as kernels do not hide them, and runs of work that one launch could have done.
 
-use super::named::{Clock, Named, percent, pid, throughput};
+use super::named::{Clock, Named, number_argument, percent, pid, throughput};
 use super::nsys_names::memcpy_name;
 use crate::analysis::coalescable::{Limits, coalescable};
 use crate::analysis::copy_hiding::hidden_copies;
 use crate::analysis::in_time::{self, WorkKind};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::render::table::{Cell, Table};
 use crate::report::Context;
 use crate::trace::sink::Detail;
@@ -15,7 +15,7 @@ pub(super) static GPU_HIDDEN_COPIES: Named = Named {
     name: "gpu_hidden_copies",
     aliases: &["hidden-copies", "hidden_copies"],
     title: "Copies that Kernels Do not Hide",
-    tables: &in_time::TABLES,
+    tables: &in_time::WORK_TABLES,
     detail: Detail::Full,
     arguments: &["least", "most"],
     make: hidden,
@@ -26,7 +26,7 @@ pub(super) static GPU_COALESCABLE: Named = Named {
     name: "gpu_coalescable",
     aliases: &["coalesce"],
     title: "Kernels and Copies that One Launch Could Have Done",
-    tables: &in_time::TABLES,
+    tables: &in_time::WORK_TABLES,
     detail: Detail::Full,
     arguments: &[],
     make: runs,
@@ -37,17 +37,6 @@ const LEAST_NS: u32 = 100_000;
 
 /// Copies of which more is hidden are not listed.
 const MOST_PERCENT: u32 = 50;
-
-/// The value of an argument `key=NUMBER`; of two, the later one counts.
-fn number(context: &Context, key: &str, otherwise: u32) -> Result<u32> {
-    let of_key = |argument: &&String| argument.split('=').next() == Some(key);
-    let Some(argument) = context.arguments.iter().rev().find(of_key) else { return Ok(otherwise) };
-    let number = argument.strip_prefix(key).and_then(|rest| rest.strip_prefix('=')?.parse().ok());
-    number.ok_or_else(|| {
-        Error::new(format!("--view gpu_hidden_copies:{argument}: write {key}={otherwise}"))
-            .remedy("least is in nanoseconds, most in percent")
-    })
-}
 
 /// One row per copy, the longest exposed time first.
 fn hidden(view: &Named, context: &Context) -> Result<Table> {
@@ -65,8 +54,9 @@ fn hidden(view: &Named, context: &Context) -> Result<Table> {
         "Operation",
     ];
     let mut table = view.mixed(&columns, &["Operation"]);
-    let least_ns = number(context, "least", LEAST_NS)?;
-    let most = number(context, "most", MOST_PERCENT)?;
+    let shortest = "the shortest copy in nanoseconds";
+    let least_ns = number_argument(view, context, "least", LEAST_NS, 0..=u32::MAX, shortest)?;
+    let most = number_argument(view, context, "most", MOST_PERCENT, 0..=100, "a share in percent")?;
     let clock = Clock::new(context.frames);
     let mut copies = hidden_copies(context.frames, context.filter, least_ns.into())?;
     copies.retain(|copy| copy.is_hidden_at_most(most));

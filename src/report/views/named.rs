@@ -2,10 +2,11 @@
 
 use super::super::{Context, View};
 use crate::analysis::stats::Stats;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::render::table::{Cell, Heading, Table};
 use crate::trace::frames::Frames;
 use crate::trace::sink::{Detail, Need};
+use std::ops::RangeInclusive;
 use trace_format::schema::TableSpec;
 use trace_format::tables;
 
@@ -134,6 +135,29 @@ pub(super) fn five_in(stats: &mut Stats, unit: u128, decimals: usize) -> [Cell; 
 /// The five statistics of nanoseconds.
 pub(super) fn five(stats: &mut Stats) -> [Cell; 5] {
     five_in(stats, 1, 1)
+}
+
+/// The value of an argument `KEY=NUMBER` of a view, of which only some are `allowed`; of two, the later one counts.
+///
+/// # Errors
+/// Fails if the value is no such number; the error says what it `means`.
+pub(super) fn number_argument(
+    view: &Named,
+    context: &Context,
+    key: &str,
+    otherwise: u32,
+    allowed: RangeInclusive<u32>,
+    means: &str,
+) -> Result<u32> {
+    let of_key = |argument: &&String| argument.split('=').next() == Some(key);
+    let Some(argument) = context.arguments.iter().rev().find(of_key) else { return Ok(otherwise) };
+    let number = argument.strip_prefix(key).and_then(|rest| rest.strip_prefix('=')?.parse().ok());
+    number.filter(|number| allowed.contains(number)).ok_or_else(|| {
+        let (least, most) = allowed.into_inner();
+        let range = if most == u32::MAX { format!("{least} or more") } else { format!("from {least} to {most}") };
+        Error::new(format!("--view {}:{argument}: write {key}={otherwise}", view.name))
+            .remedy(&format!("{key} is {means}, {range}"))
+    })
 }
 
 /// The process's pid.

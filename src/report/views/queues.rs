@@ -2,6 +2,7 @@
 
 use super::named::{Named, percent, pid, ratio};
 use super::nsys_names::memcpy_name;
+use crate::analysis::copy_limits::{Basis, CopyLimits, Limit};
 use crate::analysis::in_time;
 use crate::analysis::queues::{FULL, PER_GB_S, bandwidths, queues};
 use crate::error::Result;
@@ -26,7 +27,7 @@ pub(super) static GPU_COPY_BANDWIDTH: Named = Named {
     name: "gpu_copy_bandwidth",
     aliases: &["membw"],
     title: "Bandwidth of Copies",
-    tables: &[&tables::MEMCPY],
+    tables: &[&tables::MEMCPY, &tables::SAMPLE],
     detail: Detail::Full,
     arguments: &[],
     make: bandwidth,
@@ -86,14 +87,18 @@ fn bandwidth(view: &Named, context: &Context) -> Result<Table> {
         "Bytes",
         "Busy (ns)",
         "Avg while Busy (GB/s)",
+        "Limit (GB/s)",
+        "Avg of Limit (%)",
         "Peak of All (GB/s)",
         "Avg over Changes (GB/s)",
         "Copy Min (GB/s)",
         "Copy Med (GB/s)",
         "Copy Max (GB/s)",
         "Operation",
+        "Limit of",
     ];
-    let mut table = view.mixed(&columns, &["Operation"]);
+    let mut table = view.mixed(&columns, &["Operation", "Limit of"]);
+    let limits = CopyLimits::read(context.frames)?;
     for ((place, kind), found) in bandwidths(context.frames, context.filter)? {
         let each = |at: usize| Cell::opt(found.each.get(at).copied());
         let in_gb = |cell: Cell| match cell {
@@ -101,6 +106,9 @@ fn bandwidth(view: &Named, context: &Context) -> Result<Table> {
             other => other,
         };
         let last = found.each.len().saturating_sub(1);
+        // What was faster went another way: over NVLink to the host, or out of the cache.
+        let average = |limit: &Limit| found.bytes * NS_PER_S <= limit.ns_bytes(found.busy_ns);
+        let limit = limits.of(place, kind.into()).filter(average);
         table.rows.push(vec![
             pid(context.frames, place.0),
             Cell::id(place.1),
@@ -108,6 +116,8 @@ fn bandwidth(view: &Named, context: &Context) -> Result<Table> {
             Cell::int(found.bytes),
             Cell::int(found.busy_ns),
             ratio(found.bytes, found.busy_ns.unsigned_abs().into(), 3),
+            limit.map_or(Cell::Null, |limit| ratio(limit.bytes_per_s.into(), BYTES_PER_GB, 3)),
+            limit.map_or(Cell::Null, |limit| percent(found.bytes * NS_PER_S, limit.ns_bytes(found.busy_ns))),
             ratio(found.peak, PER_GB_S, 3),
             ratio(found.changes.0, PER_GB_S * u128::from(found.changes.1), 3),
             in_gb(each(0)),
@@ -115,7 +125,15 @@ fn bandwidth(view: &Named, context: &Context) -> Result<Table> {
             in_gb(each(last / 2)),
             in_gb(each(last)),
             memcpy_name(kind.into()).into(),
+            match limit.map(|limit| limit.basis) {
+                None => Cell::Null,
+                Some(Basis::Memory) => "half of the memory bandwidth".into(),
+                Some(Basis::Pcie(generation, lanes)) => Cell::Text(format!("PCIe {generation} x{lanes}")),
+            },
         ]);
     }
     Ok(table)
 }
+
+const NS_PER_S: u128 = 1_000_000_000;
+const BYTES_PER_GB: u128 = 1_000_000_000;

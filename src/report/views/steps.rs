@@ -1,7 +1,7 @@
 //! The steps of programs: each one, statistics of them, and why the slowest are slow.
 
 use super::lines::QUANTILES;
-use super::named::{Clock, Named, five, percent, pid};
+use super::named::{Clock, Named, five, percent, pid, ratio};
 use crate::analysis::labels::Labels;
 use crate::analysis::stats::Stats;
 use crate::analysis::steps::slow::slow_steps;
@@ -71,6 +71,7 @@ fn each(view: &Named, context: &Context) -> Result<Table> {
         "GPUs",
         "GPU Busy (ns)",
         "GPU Idle (ns)",
+        "Kernel Time (ns)",
         "Kernels",
         "Copies",
         "Fills",
@@ -91,6 +92,7 @@ fn each(view: &Named, context: &Context) -> Result<Table> {
                 Cell::int(process.gpus),
                 Cell::int(step.busy_ns),
                 Cell::int(process.idle_ns(step)),
+                Cell::int(step.kernel_ns),
             ];
             row.extend(step.counts.map(Cell::int));
             row.push(name(context.labels, step).into());
@@ -120,6 +122,8 @@ fn summary(view: &Named, context: &Context) -> Result<Table> {
         "GPU Busy (ns)",
         "Busy of GPU Time (%)",
         "GPU Idle (ns)",
+        "Kernel Time (ns)",
+        "Avg Kernel Time of a Step (ns)",
         "Kernels",
         "Kernels Outside",
         "Found by",
@@ -132,6 +136,7 @@ fn summary(view: &Named, context: &Context) -> Result<Table> {
         let sum =
             |steps: &[Step], of: &dyn Fn(&Step) -> i64| steps.iter().map(|step| i128::from(of(step))).sum::<i128>();
         let busy_ns = sum(steady, &|step| step.busy_ns);
+        let kernel_ns = sum(steady, &|step| step.kernel_ns);
         let mut row = vec![
             pid(context.frames, process.process),
             Cell::int(process.steps.len()),
@@ -154,6 +159,8 @@ fn summary(view: &Named, context: &Context) -> Result<Table> {
             Cell::int(busy_ns),
             if gpu_ns == 0 { Cell::Null } else { percent(busy_ns.unsigned_abs(), gpu_ns) },
             Cell::int(sum(steady, &|step| process.idle_ns(step))),
+            Cell::int(kernel_ns),
+            if steady.is_empty() { Cell::Null } else { ratio(kernel_ns.unsigned_abs(), steady.len() as u128, 1) },
             Cell::int(steady.iter().map(|step| step.counts[0]).sum::<u64>()),
             Cell::int(process.kernels_outside),
             source(&process).as_str().into(),

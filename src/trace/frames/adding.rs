@@ -149,6 +149,7 @@ fn device_rows(batch: &Batch) -> Vec<(u32, DeviceRow)> {
     let (device, name) = (batch.get(any::DEVICE), batch.get(any::NAME_ID));
     let (major, minor) = (batch.get(device::COMPUTE_MAJOR), batch.get(device::COMPUTE_MINOR));
     let (sms, memory) = (batch.get(device::MULTIPROCESSORS), batch.get(device::MEMORY_BYTES));
+    let bandwidth = batch.get(device::MEMORY_BANDWIDTH_KB_PER_S);
     let row = |i: usize| DeviceRow {
         device: device.get(i).unwrap_or(0),
         name_id: name.get(i).unwrap_or(0),
@@ -156,6 +157,7 @@ fn device_rows(batch: &Batch) -> Vec<(u32, DeviceRow)> {
         compute_minor: minor.get(i),
         multiprocessors: sms.get(i),
         memory_bytes: memory.get(i),
+        memory_bandwidth_kb_per_s: bandwidth.get(i),
         uuid: batch.bytes(device::UUID, i),
         ..Default::default()
     };

@@ -91,6 +91,8 @@ impl<W: Output> NativeWriter<W> {
                 compute_minor: Some(0),
                 multiprocessors: Some(80),
                 memory_bytes: Some(34_000_000_000),
+                // 2 TB/s: copies within the memory take half of it.
+                memory_bandwidth_kb_per_s: Some(2_000_000_000),
                 ..DeviceRow::default()
             })
             .collect();
