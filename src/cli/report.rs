@@ -57,9 +57,9 @@ pub struct Args {
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
 
-    /// Print a table by its nsys name instead, e.g. cuda_gpu_kern_sum[:base]; may be given several times. An unknown
-    /// name lists the known ones
-    #[arg(long, value_name = "NAME")]
+    /// Print a table by its nsys name instead, e.g. cuda_gpu_kern_sum[:base]; several with commas between them, or by giving
+    /// the option again. An unknown name lists the known ones
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
     view: Vec<String>,
 
     /// How views and summaries are written; values in base units, never scaled. Without it the layout is nvprof's

@@ -96,6 +96,7 @@ fn an_unknown_view_lists_the_known_ones() {
     let several = json(&["--view", "cuda_gpu_kern_sum", "--view", "cuda_api_sum", &path]);
     let names: Vec<&Value> = several["tables"].as_array().expect("tables").iter().map(|t| &t["name"]).collect();
     assert_eq!(names, ["cuda_gpu_kern_sum", "cuda_api_sum"]);
+    assert_eq!(json(&["--view", "cuda_gpu_kern_sum,cuda_api_sum", &path]), several);
 }
 
 #[test]
