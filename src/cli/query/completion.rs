@@ -49,11 +49,12 @@ pub fn complete(before: &str, line: &str) -> (usize, Vec<String>) {
     (start, words)
 }
 
-/// Columns of the sources that a statement names; of all where it names none.
+/// Columns of the sources that a statement names; of all ready views and tables where it names none, but not of the views of
+/// report, whose many columns would hide these.
 fn columns(tokens: &[Token]) -> Vec<String> {
     let named: Vec<&dyn Source> = tokens.iter().filter_map(|t| source::find(&t.name()?)).collect();
-    let sources: Vec<&dyn Source> =
-        if named.is_empty() { source::all().map(|s| s as &dyn Source).collect() } else { named };
+    let [(_, views), (_, tables), _] = source::groups();
+    let sources = if named.is_empty() { [views, tables].concat() } else { named };
     sources.iter().flat_map(|s| s.columns()).map(|c| c.name.to_owned()).collect()
 }
 
