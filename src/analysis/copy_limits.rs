@@ -67,7 +67,7 @@ impl CopyLimits {
                 (other.process, other.device, other.pid) == (whose.process, whose.device, whose.pid)
                     && other.metric.1 == metric
             };
-            let points = series.keys().find(same).and_then(|key| series.get(key))?;
+            let (_, points) = series.iter().find(|(other, _)| same(other))?;
             points.iter().map(|point| point.value as u32).max().filter(|value| *value > 0)
         };
         for whose in series.keys().filter(|whose| whose.metric.1 == name::pcie_link_gen) {

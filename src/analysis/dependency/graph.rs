@@ -2,6 +2,7 @@
 
 use super::Kind;
 use crate::analysis::activity::{ActivityKind, ApiCall, GpuActivity};
+use crate::analysis::in_time::WorkKind;
 use crate::analysis::labels::Labels;
 use crate::analysis::listing;
 use crate::analysis::work_class::{Class, CommunicationKernels};
@@ -255,8 +256,8 @@ impl Names {
 
 fn class_of(row: &GpuActivity, communication: &mut CommunicationKernels) -> Class {
     match row.what {
-        ActivityKind::Kernel { shape } if communication.contains(shape) => Class::Communication,
-        ActivityKind::Kernel { .. } | ActivityKind::Graph { .. } => Class::Computation,
+        ActivityKind::Kernel { shape } => communication.class_of(WorkKind::Kernel(shape)),
+        ActivityKind::Graph { graph } => communication.class_of(WorkKind::Graph(graph)),
         ActivityKind::Memcpy { .. } | ActivityKind::Memset { .. } | ActivityKind::Uvm { .. } => Class::Memory,
     }
 }
@@ -311,7 +312,7 @@ fn hold_back(
         // Only those waits count that the stream was told of between the launch of the work before and the launch of
         // this work.
         let since = work[i].before.map_or(i64::MIN, |before| launched_ns[before]);
-        // A thread tells a stream of its waits in order of time.
+        // The waits of a stream are in the order of the calls, which is that of time.
         let [from, to] = [since, launched_ns[i]].map(|ns| waits.partition_point(|(at, _)| *at < ns));
         let Some(awaited) = waits
             .get(from..to)
