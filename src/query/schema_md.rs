@@ -20,7 +20,7 @@ Generated from `src/query/views/` and `trace-format/src/tables/`; do not edit. `
 
 const OF_REPORT: &str = "Every view of `gpuprof report --view` can be queried under its name, unless a ready view has that name. Rows and values are those
 of the report, for the whole trace; columns have its headings in small letters: `Total Time (ns)` is `total_time_ns`, `Time (%)` is
-`time_percent`. Times of day are those of the report too, which count from the start of the trace. [views.md](views.md) and
+`time_percent`. Starts and ends are those of the report too: they count from the start of the trace, and not from 1970 as in the tables. [views.md](views.md) and
 [nsys-compat.md](nsys-compat.md) say what the columns mean. A view with millions of rows is better asked of the table that it is made from.";
 
 /// The text of `docs/schema.md`.
