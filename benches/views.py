@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Measures every view of `gpuprof report` beside the plain summary, and writes VIEWS.md.
 
-    benches/views.py GPUPROF MAKE_NATIVE [VIEWS.md]
+    benches/views.py GPUPROF TRACE [VIEWS.md]
 
-GPUPROF and MAKE_NATIVE are release builds (`cargo build --release --bin gpuprof --example make_native`); the trace is made once,
-into GPUPROF_BENCH_DATA. GPUPROF_BENCH_RECORDS sets its size, GPUPROF_BENCH_RUNS how often each view runs. Needs Python alone."""
+GPUPROF is a release build, TRACE what it reads: trace_10m.gpuprof in the folder of report.sh's data. GPUPROF_BENCH_RUNS sets how often
+each view runs. Needs Python alone."""
 import datetime
 import os
 import statistics
@@ -14,7 +14,6 @@ import sys
 from compare import Case, machine
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-RECORDS = int(os.environ.get("GPUPROF_BENCH_RECORDS", "10000000"))
 DATA = os.path.abspath(os.environ.get("GPUPROF_BENCH_DATA") or os.path.expanduser("~/.cache/gpuprof-bench"))
 # Of more than ten million lines the writing is measured, and not the view.
 LISTINGS = "_trace"
@@ -26,13 +25,11 @@ def views(gpuprof):
     return said.partition("known are ")[2].split("\n")[0].replace(",", " ").split()
 
 
-def trace(make_native):
-    path = f"{DATA}/trace_{RECORDS // 1_000_000}m.gpuprof"
-    if not os.path.exists(path):
-        print(f"making {path}", file=sys.stderr)
-        subprocess.run([make_native, path + ".part", "--records", str(RECORDS)], check=True)
-        os.rename(path + ".part", path)
-    return path
+def size(gpuprof, path):
+    """How many records of GPU work and of API calls there are."""
+    sql = "SELECT (SELECT COUNT(*) FROM gpu) AS work, (SELECT COUNT(*) FROM api) AS calls"
+    said = subprocess.run([gpuprof, "query", path, sql, "--format", "csv"], capture_output=True, text=True, check=True).stdout
+    return map(int, said.split()[1].split(","))
 
 
 def measure(gpuprof, path):
@@ -60,14 +57,15 @@ def measure(gpuprof, path):
     return summary, lines, empty
 
 
-def main(gpuprof, make_native, results):
-    gpuprof = os.path.abspath(gpuprof)
+def main(gpuprof, path, results):
+    gpuprof, path = os.path.abspath(gpuprof), os.path.abspath(path)
     load = os.getloadavg()[0]
-    summary, lines, empty = measure(gpuprof, trace(os.path.abspath(make_native)))
+    work, calls = size(gpuprof, path)
+    summary, lines, empty = measure(gpuprof, path)
     now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
     version = subprocess.run([gpuprof, "--version"], capture_output=True, text=True).stdout.strip()
     text = ["# What each view costs", "",
-            f"Written by `benches/views.py`; do not edit. {RECORDS / 1e6:g} M records, 48 % of which are work on the GPU; medians of "
+            f"Written by `benches/views.py`; do not edit. {(work + calls) / 1e6:g} M records, {100 * work / (work + calls):.0f} % of which are work on the GPU; medians of "
             f"{summary.runs} runs, each beside a run of the summary (`gpuprof report --no-insights`), page cache warm, start-up included. "
             "The ratio is the view's time by the summary's. Rows are lines of CSV, which the time contains.", "",
             f"- {now}; {machine()}; 1-minute load {load:.1f} before", f"- {version}", "",
