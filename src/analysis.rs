@@ -4,6 +4,7 @@ pub(crate) mod activity;
 pub(crate) mod allocated;
 pub(crate) mod allocations;
 pub(crate) mod by_class;
+pub(crate) mod by_correlation;
 pub(crate) mod call_class;
 pub(crate) mod coalescable;
 pub(crate) mod contexts;

@@ -1,5 +1,11 @@
 //! Single activities, as listings show them: GPU work and API calls in one order.
 
+use trace_format::schema::TableSpec;
+use trace_format::tables;
+
+/// Where work on the GPU stands: kernels, copies, fills and graphs traced whole.
+pub const WORK_TABLES: [&TableSpec; 4] = [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH];
+
 /// What a GPU activity is, with what only that kind has.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ActivityKind {

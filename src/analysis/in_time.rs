@@ -139,9 +139,6 @@ pub trait InTime: Send {
 pub const TABLES: [&TableSpec; 5] =
     [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH, &tables::API];
 
-/// The tables that [`visit_work`] reads.
-pub const WORK_TABLES: [&TableSpec; 4] = [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH];
-
 const KERNELS: [&dyn AnyColumn; 6] =
     [any::START_NS, any::DURATION_NS, any::DEVICE, any::STREAM, any::CORRELATION, kernel::SHAPE_ID];
 const COPIES: [&dyn AnyColumn; 9] = [
@@ -173,7 +170,7 @@ pub fn visit(frames: &Frames, filter: &Filter, visitor: &mut dyn InTime) -> Resu
     visit_tables(frames, filter, &WANTED, visitor)
 }
 
-/// As [`visit`], without the calls, which are most of many traces.
+/// As [`visit`], of [`super::activity::WORK_TABLES`]: without the calls, which are most of many traces.
 ///
 /// # Errors
 /// Fails if a part of a file cannot be read.

@@ -12,7 +12,7 @@
 //! **Outliers** are those of Holistic Trace Analysis (`get_cuda_kernel_launch_stats`), which looks at `cudaLaunchKernel`,
 //! `cudaLaunchKernelExC`, `cudaMemcpyAsync` and `cudaMemsetAsync` alone.
 
-use super::activity::{ActivityKind, GpuActivity};
+use super::activity::{ActivityKind, GpuActivity, WORK_TABLES};
 use super::call_class::{CallClass, CallClasses};
 use super::labels::Labels;
 use super::launches::{LaunchTimes, Launches};
@@ -24,8 +24,6 @@ use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
 use hashbrown::HashMap;
 use rayon::prelude::*;
-use trace_format::tables;
-use trace_format::tables::column::any;
 
 /// A kernel is short if its call took no longer than this, and longer than the kernel.
 pub const SHORT_CALL_NS: i64 = 50_000;
@@ -134,6 +132,42 @@ impl LaunchStats {
     }
 }
 
+/// Statistics by name.
+struct ByName<'l> {
+    groups: Vec<(What, &'l str, LaunchStats)>,
+    by_name: HashMap<(What, &'l str), usize>,
+    /// Texts are looked at once for each shape, not for each record.
+    by_id: HashMap<(What, u32), usize>,
+    classes: CallClasses<'l>,
+    cursor: Cursor,
+}
+
+impl<'l> ByName<'l> {
+    fn new(frames: &'l Frames) -> ByName<'l> {
+        ByName {
+            groups: Vec::new(),
+            by_name: HashMap::new(),
+            by_id: HashMap::new(),
+            classes: CallClasses::new(frames),
+            cursor: Cursor::default(),
+        }
+    }
+
+    fn group(&mut self, what: What, name: &'l str) -> usize {
+        *self.by_name.entry((what, name)).or_insert_with(|| {
+            self.groups.push((what, name, LaunchStats::default()));
+            self.groups.len() - 1
+        })
+    }
+
+    fn merge(&mut self, other: ByName<'l>) {
+        for (what, name, stats) in other.groups {
+            let group = self.group(what, name);
+            self.groups[group].2.merge(stats);
+        }
+    }
+}
+
 /// The statistics of each name, the one with the most launches first, then by kind and name. `kernel_name` is what the kernel of a
 /// launch shape is called.
 ///
@@ -142,48 +176,47 @@ impl LaunchStats {
 pub fn launch_stats<'l>(
     labels: &'l Labels,
     filter: &Filter,
-    kernel_name: impl Fn(u32) -> &'l str,
+    kernel_name: impl Fn(u32) -> &'l str + Sync,
 ) -> Result<Vec<(What, &'l str, LaunchStats)>> {
     let frames = labels.frames();
     let launches = Launches::read(frames)?;
     let busy = Streams::read(frames)?;
-    let mut classes = CallClasses::new(frames);
-    let mut groups: Vec<(What, &str, LaunchStats)> = Vec::new();
-    let mut by_name: HashMap<(What, &str), usize> = HashMap::new();
-    // Texts are looked at once for each shape, not for each record.
-    let mut by_id: HashMap<(What, u32), usize> = HashMap::new();
-    for work in &listing::gpu_activities(frames, filter, false)? {
-        let Some((what, id)) = kind(&work.what) else { continue };
-        let call = launches.call(work);
-        let is_launch = call.is_none_or(|call| match classes.of(call.name) {
+    let add = |all: &mut ByName<'l>, work: GpuActivity| {
+        let Some((what, id)) = kind(&work.what) else { return };
+        let call = launches.call(&work);
+        let is_launch = call.is_none_or(|call| match all.classes.of(call.name) {
             CallClass::BlockingCopy => !matches!(what, What::Memcpy | What::Memset),
             _ => true,
         });
         if !is_launch {
-            continue;
+            return;
         }
-        let group = *by_id.entry((what, id)).or_insert_with(|| {
-            let name = match what {
-                What::Kernel => kernel_name(id),
-                What::Graph => labels.graph(id),
-                What::Memcpy => operation::memcpy_name(id),
-                What::Memset => operation::MEMSET,
-            };
-            *by_name.entry((what, name)).or_insert_with(|| {
-                groups.push((what, name, LaunchStats::default()));
-                groups.len() - 1
-            })
-        });
-        let stats = &mut groups[group].2;
+        let group = match all.by_id.get(&(what, id)) {
+            Some(&group) => group,
+            None => {
+                let name = match what {
+                    What::Kernel => kernel_name(id),
+                    What::Graph => labels.graph(id),
+                    What::Memcpy => operation::memcpy_name(id),
+                    What::Memset => operation::MEMSET,
+                };
+                let group = all.group(what, name);
+                all.by_id.insert((what, id), group);
+                group
+            }
+        };
+        let stats = &mut all.groups[group].2;
         let Some(call) = call else {
             *(if work.duration_ns.is_some() { &mut stats.without_call } else { &mut stats.without_times }) += 1;
-            continue;
+            return;
         };
-        match LaunchTimes::of(call, work) {
-            Some(times) => stats.add(&times, call.start_ns, busy.free_before(work)),
+        match LaunchTimes::of(call, &work) {
+            Some(times) => stats.add(&times, call.start_ns, busy.free_before(&work, &mut all.cursor)),
             None => stats.without_times += 1,
         }
-    }
+    };
+    let make = || ByName::new(frames);
+    let mut groups = listing::fold_work(frames, &WORK_TABLES, filter, make, add, ByName::merge)?.groups;
     groups.sort_by(|(what, name, a), (other, other_name, b)| {
         b.launches().cmp(&a.launches()).then_with(|| (what, name).cmp(&(other, other_name)))
     });
@@ -205,59 +238,74 @@ fn kind(what: &ActivityKind) -> Option<(What, u32)> {
 type Stream = (u32, u32, u32, u32);
 
 /// Up to when streams had something to do.
-struct Streams(HashMap<Stream, Vec<(i64, i64)>>);
+struct Streams {
+    by_stream: HashMap<Stream, usize>,
+    /// Of each stream the starts of its work in order, each with the last end up to there.
+    times: Vec<Vec<(i64, i64)>>,
+}
+
+/// Where the last work was found: the next one often lies behind it in the same stream.
+#[derive(Default)]
+struct Cursor {
+    stream: Option<(Stream, usize)>,
+    at: usize,
+}
 
 impl Streams {
     /// Of all work with valid times.
     fn read(frames: &Frames) -> Result<Streams> {
+        type Times = HashMap<Stream, Vec<(i64, i64)>>;
+        let add = |streams: &mut Times, work: GpuActivity| {
+            if let Some(ns) = work.duration_ns {
+                let times = (work.start_ns, work.start_ns.saturating_add(ns));
+                streams.entry(stream(&work)).or_default().push(times);
+            }
+        };
+        let merge = |a: &mut Times, b: Times| {
+            b.into_iter().for_each(|(stream, mut times)| a.entry(stream).or_default().append(&mut times));
+        };
         let everything = Filter::everything();
-        let mut streams: HashMap<Stream, Vec<(i64, i64)>> = HashMap::new();
-        for table in [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET] {
-            let of_table = frames.fold(
-                table,
-                &[any::START_NS, any::DURATION_NS, any::DEVICE, any::CONTEXT, any::STREAM],
-                &everything,
-                HashMap::new,
-                |streams: &mut HashMap<Stream, Vec<(i64, i64)>>, batch| {
-                    let (start, duration) = (batch.get(any::START_NS), batch.get(any::DURATION_NS));
-                    let place = [any::DEVICE, any::CONTEXT, any::STREAM].map(|column| batch.get(column));
-                    batch.for_each_row(|i| {
-                        let (Some(start), Some(ns)) = (start.get(i), duration.get(i)) else { return };
-                        let [device, context, stream] = place.map(|column| column.get(i).unwrap_or(0));
-                        let start_ns = start.saturating_add(batch.offset_ns);
-                        let times = (start_ns, start_ns.saturating_add(ns));
-                        streams.entry((batch.process, device, context, stream)).or_default().push(times);
-                    });
-                },
-                |a, b| {
-                    b.into_iter().for_each(|(stream, mut times)| a.entry(stream).or_default().append(&mut times))
-                },
-            )?;
-            for (stream, mut times) in of_table {
-                streams.entry(stream).or_default().append(&mut times);
-            }
+        let streams = listing::fold_work(frames, &WORK_TABLES, &everything, Times::default, add, merge)?;
+        let mut by_stream = HashMap::with_capacity(streams.len());
+        let mut times = Vec::with_capacity(streams.len());
+        for (stream, of_stream) in streams {
+            by_stream.insert(stream, times.len());
+            times.push(of_stream);
         }
-        for graph in listing::whole_graphs(frames, &everything)? {
-            if let Some(ns) = graph.duration_ns {
-                let times = (graph.start_ns, graph.start_ns.saturating_add(ns));
-                streams.entry(stream(&graph)).or_default().push(times);
-            }
-        }
-        streams.par_iter_mut().for_each(|(_, times)| {
-            times.sort_unstable();
+        times.par_iter_mut().for_each(|times| {
+            // Pieces of it are in order already, which a stable sort makes use of.
+            times.sort();
             let mut latest_ns = i64::MIN;
             for (_, end_ns) in times {
                 latest_ns = latest_ns.max(*end_ns);
                 *end_ns = latest_ns;
             }
         });
-        Ok(Streams(streams))
+        Ok(Streams { by_stream, times })
     }
 
     /// When all work had ended that began before `work` in its stream; `None` if there was none.
-    fn free_before(&self, work: &GpuActivity) -> Option<i64> {
-        let times = self.0.get(&stream(work))?;
-        let earlier = times.partition_point(|&(start_ns, _)| start_ns < work.start_ns);
+    fn free_before(&self, work: &GpuActivity, cursor: &mut Cursor) -> Option<i64> {
+        let stream = stream(work);
+        let index = match cursor.stream {
+            Some((known, index)) if known == stream => index,
+            _ => {
+                let index = *self.by_stream.get(&stream)?;
+                *cursor = Cursor { stream: Some((stream, index)), at: 0 };
+                index
+            }
+        };
+        let times = &self.times[index];
+        let is_before = |&(start_ns, _): &(i64, i64)| start_ns < work.start_ns;
+        // From where the last one was found, in steps that double, then between the last two of them.
+        let (mut from, mut step) = (if times.get(cursor.at).is_some_and(is_before) { cursor.at } else { 0 }, 1);
+        while times.get(from + step).is_some_and(is_before) {
+            from += step;
+            step *= 2;
+        }
+        let to = (from + step).min(times.len());
+        let earlier = from + times[from..to].partition_point(is_before);
+        cursor.at = earlier.saturating_sub(1);
         Some(times[earlier.checked_sub(1)?].1)
     }
 }

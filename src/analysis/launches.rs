@@ -1,20 +1,52 @@
 //! Which call launched which GPU work, and from where in the program.
 
-use super::activity::{ActivityKind, ApiCall, GpuActivity};
+use super::activity::{ActivityKind, GpuActivity};
+use super::by_correlation::ByCorrelation;
 use super::labels::Labels;
-use super::listing;
 use super::ranges::{Range, Span, credit, ranges};
 use crate::error::Result;
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
 use hashbrown::HashMap;
 use trace_format::tables;
-use trace_format::tables::column::{context, thread};
+use trace_format::tables::column::{any, api, context, thread};
 
-/// All calls of the traces, found by what they launched.
+/// A call that may have launched work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaunchCall {
+    /// Start: Unix nanoseconds where the trace has an epoch, else relative.
+    pub start_ns: i64,
+    /// Duration.
+    pub duration_ns: i64,
+    /// Correlation id in its process.
+    pub correlation: u64,
+    /// Ordinal of the process.
+    pub process: u32,
+    /// Thread id.
+    pub tid: u32,
+    /// Name id, version suffix included.
+    pub name: u32,
+    /// 0 runtime, 1 driver.
+    domain: u32,
+}
+
+impl LaunchCall {
+    /// When it returned.
+    pub fn end_ns(&self) -> i64 {
+        self.start_ns.saturating_add(self.duration_ns)
+    }
+
+    /// The order of calls with one correlation id.
+    fn order(&self) -> (i64, i64, u32, u32, u32) {
+        (self.start_ns, self.duration_ns, self.tid, self.domain, self.name)
+    }
+}
+
+/// All calls of the traces that have valid times, found by what they launched.
 pub struct Launches {
-    calls: Vec<ApiCall>,
-    by_correlation: HashMap<(u32, u64), u32>,
+    /// In no order.
+    calls: Vec<LaunchCall>,
+    by_correlation: ByCorrelation,
 }
 
 impl Launches {
@@ -23,21 +55,46 @@ impl Launches {
     /// # Errors
     /// Fails if a part of a file cannot be read.
     pub fn read(frames: &Frames) -> Result<Launches> {
-        let calls = listing::api_calls(frames, &Filter::everything())?;
-        let mut by_correlation = HashMap::with_capacity(calls.len());
-        for (i, call) in calls.iter().enumerate() {
-            if call.correlation != 0 && call.duration_ns.is_some() {
-                // Of several calls with one id the first is the one the program made; the others were made by it.
-                by_correlation.entry((call.process, call.correlation)).or_insert(i as u32);
-            }
-        }
+        let calls = frames.fold(
+            &tables::API,
+            &[api::START_NS, api::DURATION_NS, api::TID, api::CORRELATION, api::NAME_ID, api::DOMAIN],
+            &Filter::everything(),
+            Vec::new,
+            |calls: &mut Vec<LaunchCall>, batch| {
+                let (start, duration) = (batch.get(any::START_NS), batch.get(any::DURATION_NS));
+                let (tid, name, domain) = (batch.get(any::TID), batch.get(any::NAME_ID), batch.get(api::DOMAIN));
+                let correlation = batch.get(any::CORRELATION);
+                batch.for_each_row(|i| {
+                    let id = correlation.get(i).filter(|&id| id != 0);
+                    let (Some(correlation), Some(duration_ns)) = (id, duration.get(i)) else { return };
+                    calls.push(LaunchCall {
+                        start_ns: start.get(i).unwrap_or(0).saturating_add(batch.offset_ns),
+                        duration_ns,
+                        correlation,
+                        process: batch.process,
+                        tid: tid.get(i).unwrap_or(0),
+                        name: name.get(i).unwrap_or(0),
+                        domain: domain.get(i).unwrap_or(0),
+                    });
+                });
+            },
+            |a, mut b| a.append(&mut b),
+        )?;
+        // Of several calls with one id the first is the one the program made; the others were made by it.
+        let precedes = |a: u32, b: u32| calls[a as usize].order() < calls[b as usize].order();
+        let keys = calls.iter().map(|call| (call.process, call.correlation));
+        let by_correlation = ByCorrelation::new(keys, precedes);
         Ok(Launches { calls, by_correlation })
     }
 
     /// The call that launched `work`; `None` if it was not recorded. Ids are unique within a process only.
-    pub fn call(&self, work: &GpuActivity) -> Option<&ApiCall> {
-        let index = *self.by_correlation.get(&(work.process, work.correlation))?;
-        Some(&self.calls[index as usize])
+    pub fn call(&self, work: &GpuActivity) -> Option<&LaunchCall> {
+        self.call_of(work.process, work.correlation)
+    }
+
+    /// The call with this correlation id.
+    pub fn call_of(&self, process: u32, correlation: u64) -> Option<&LaunchCall> {
+        Some(&self.calls[self.by_correlation.get(process, correlation)? as usize])
     }
 }
 
@@ -57,10 +114,10 @@ pub struct LaunchTimes {
 }
 
 impl LaunchTimes {
-    /// Of `work` that `call` launched; `None` if one of them has no valid times.
-    pub fn of(call: &ApiCall, work: &GpuActivity) -> Option<LaunchTimes> {
-        let (work_ns, call_ns) = (work.duration_ns?, call.duration_ns?);
-        let call_end = call.start_ns.saturating_add(call_ns);
+    /// Of `work` that `call` launched; `None` if the work has no valid times.
+    pub fn of(call: &LaunchCall, work: &GpuActivity) -> Option<LaunchTimes> {
+        let (work_ns, call_ns) = (work.duration_ns?, call.duration_ns);
+        let call_end = call.end_ns();
         let work_end = work.start_ns.saturating_add(work_ns);
         Some(LaunchTimes {
             work_ns,
@@ -85,38 +142,37 @@ pub struct KernelLaunch<'a> {
     /// Its launch shape.
     pub shape: u32,
     /// The call.
-    pub call: &'a ApiCall,
+    pub call: &'a LaunchCall,
     /// How long its phases took.
     pub times: LaunchTimes,
 }
 
-/// Kernels of `work` whose call is known, in the order of `work`.
-pub fn kernel_launches<'a>(launches: &'a Launches, work: &'a [GpuActivity]) -> Vec<KernelLaunch<'a>> {
-    let launch = |kernel: &'a GpuActivity| {
-        let ActivityKind::Kernel { shape } = kernel.what else { return None };
-        let call = launches.call(kernel)?;
-        Some(KernelLaunch { kernel, shape, call, times: LaunchTimes::of(call, kernel)? })
-    };
-    work.iter().filter_map(launch).collect()
+/// The launch of `work`, if it is a kernel with valid times and its call is known.
+pub fn kernel_launch<'a>(launches: &'a Launches, work: &'a GpuActivity) -> Option<KernelLaunch<'a>> {
+    let ActivityKind::Kernel { shape } = work.what else { return None };
+    let call = launches.call(work)?;
+    Some(KernelLaunch { kernel: work, shape, call, times: LaunchTimes::of(call, work)? })
 }
 
 /// Calls `each(range, work)`, with indices, for every range that was open on the thread of the call that launched
-/// the work, from the outermost to the innermost.
-pub fn credit_work(
+/// the work, from the outermost to the innermost. `key` gives the process and the correlation id of a piece of work.
+pub fn credit_work<T>(
     launches: &Launches,
     ranges: &[Range],
-    work: &[GpuActivity],
+    work: &[T],
+    key: impl Fn(&T) -> (u32, u64),
     mut each: impl FnMut(usize, usize),
 ) {
-    let mut owners = Vec::new();
-    let mut spans = Vec::new();
-    for (i, activity) in work.iter().enumerate() {
-        let Some((call, ns)) = launches.call(activity).and_then(|call| Some((call, call.duration_ns?))) else {
-            continue;
-        };
+    if ranges.is_empty() {
+        return;
+    }
+    let mut owners = Vec::with_capacity(work.len());
+    let mut spans = Vec::with_capacity(work.len());
+    for (i, work) in work.iter().enumerate() {
+        let (process, correlation) = key(work);
+        let Some(call) = launches.call_of(process, correlation) else { continue };
         owners.push(i);
-        let end_ns = call.start_ns.saturating_add(ns);
-        spans.push(Span { process: call.process, tid: call.tid, start_ns: call.start_ns, end_ns });
+        spans.push(Span { process, tid: call.tid, start_ns: call.start_ns, end_ns: call.end_ns() });
     }
     credit(ranges, &spans, |range, span| each(range, owners[span]));
 }
@@ -130,7 +186,8 @@ pub fn innermost_ranges(labels: &Labels, work: &[GpuActivity]) -> Result<Vec<Opt
     let launches = Launches::read(frames)?;
     let ranges = ranges(frames, &Filter::everything())?;
     let mut innermost = vec![None; work.len()];
-    credit_work(&launches, &ranges, work, |range, i| innermost[i] = Some(range));
+    let key = |work: &GpuActivity| (work.process, work.correlation);
+    credit_work(&launches, &ranges, work, key, |range, i| innermost[i] = Some(range));
     let text = |range: usize| {
         let Range { domain, name, .. } = ranges[range];
         match domain {

@@ -1,13 +1,13 @@
 //! Single activities in the one total order: start, end, process, device, stream, correlation, graph node, name.
 
-use super::activity::{ActivityKind, ApiCall, GpuActivity, OpenaccRegion};
+use super::activity::{ActivityKind, ApiCall, GpuActivity, OpenaccRegion, WORK_TABLES};
 use crate::cupti::unified::devices_of_mask;
 use crate::error::Result;
 use crate::trace::batch::Batch;
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
 use hashbrown::HashSet;
-use trace_format::schema::{AnyColumn, TableSpec};
+use trace_format::schema::{AnyColumn, TableSpec, TypedColumn};
 use trace_format::tables;
 use trace_format::tables::column::{any, api, graph, kernel, memcpy, memset, openacc, uvm};
 use trace_format::vocabulary::uvm_kind::THRASHING;
@@ -19,7 +19,16 @@ fn collect<T: Send>(
     filter: &Filter,
     rows: impl Fn(&Batch, &mut Vec<T>) + Sync,
 ) -> Result<Vec<T>> {
-    frames.fold(table, columns, filter, Vec::new, |out, batch| rows(batch, out), |a, mut b| a.append(&mut b))
+    frames.fold(table, columns, filter, Vec::new, |out, batch| rows(batch, out), join)
+}
+
+/// Both lists in one.
+fn join<T>(all: &mut Vec<T>, mut more: Vec<T>) {
+    if all.is_empty() {
+        *all = more;
+    } else {
+        all.append(&mut more);
+    }
 }
 
 /// When the rows of a batch begin, and how long they take.
@@ -32,14 +41,14 @@ fn times(batch: &Batch) -> impl Fn(usize) -> (i64, Option<i64>) {
 const PLACE: [&dyn AnyColumn; 7] =
     [any::START_NS, any::DURATION_NS, any::DEVICE, any::CONTEXT, any::STREAM, any::CORRELATION, any::GRAPH_NODE_ID];
 
-/// Columns in the order of [`PLACE`], and the common part of a row.
-fn gpu_rows(batch: &Batch, out: &mut Vec<GpuActivity>, what: impl Fn(usize) -> ActivityKind) {
+/// Calls `each` with the selected rows of a batch, which has the columns of [`PLACE`]; `what` gives what a row has beside them.
+fn gpu_rows(batch: &Batch, mut each: impl FnMut(GpuActivity), what: impl Fn(usize) -> ActivityKind) {
     let times = times(batch);
     let (device, context, stream) = (batch.get(any::DEVICE), batch.get(any::CONTEXT), batch.get(any::STREAM));
     let (correlation, graph_node) = (batch.get(any::CORRELATION), batch.get(any::GRAPH_NODE_ID));
     batch.for_each_row(|i| {
         let (start_ns, duration_ns) = times(i);
-        out.push(GpuActivity {
+        each(GpuActivity {
             start_ns,
             duration_ns,
             process: batch.process,
@@ -53,25 +62,34 @@ fn gpu_rows(batch: &Batch, out: &mut Vec<GpuActivity>, what: impl Fn(usize) -> A
     });
 }
 
-/// Kernels, copies, fills, graphs traced whole and, if wanted, unified memory events, in order. Rows with impossible times are included,
-/// their duration null.
-///
-/// # Errors
-/// Fails if a part of a file cannot be read.
-pub fn gpu_activities(frames: &Frames, filter: &Filter, with_uvm: bool) -> Result<Vec<GpuActivity>> {
-    let with = |extra: &[&'static dyn AnyColumn]| [&PLACE[..], extra].concat();
-    let mut all = collect(frames, &tables::KERNEL, &with(&[kernel::SHAPE_ID]), filter, |batch, out| {
+/// Devices and contexts of a peer copy.
+const PEERS: [&TypedColumn<u32>; 4] =
+    [memcpy::SRC_DEVICE, memcpy::SRC_CONTEXT, memcpy::DST_DEVICE, memcpy::DST_CONTEXT];
+
+/// The columns of `table` that [`work_of`] reads.
+fn work_columns(table: &TableSpec) -> Vec<&'static dyn AnyColumn> {
+    let mut columns = PLACE.to_vec();
+    if table == &tables::KERNEL {
+        columns.push(kernel::SHAPE_ID);
+    } else if table == &tables::MEMCPY {
+        columns.extend([memcpy::KIND as &dyn AnyColumn, memcpy::SRC_KIND, memcpy::DST_KIND, memcpy::BYTES]);
+        columns.extend(PEERS.map(|peer| peer as &dyn AnyColumn));
+    } else {
+        columns.extend([memset::MEM_KIND as &dyn AnyColumn, memset::BYTES]);
+    }
+    columns
+}
+
+/// Calls `each` with the selected kernels, copies or fills of a batch.
+fn work_of(batch: &Batch, each: impl FnMut(GpuActivity)) {
+    if batch.table == &tables::KERNEL {
         let shape = batch.get(kernel::SHAPE_ID);
-        gpu_rows(batch, out, |i| ActivityKind::Kernel { shape: shape.get(i).unwrap_or(u32::MAX) });
-    })?;
-    let peers = [memcpy::SRC_DEVICE, memcpy::SRC_CONTEXT, memcpy::DST_DEVICE, memcpy::DST_CONTEXT];
-    let mut columns = with(&[memcpy::KIND, memcpy::SRC_KIND, memcpy::DST_KIND, memcpy::BYTES]);
-    columns.extend(peers.map(|peer| peer as &dyn AnyColumn));
-    all.extend(collect(frames, &tables::MEMCPY, &columns, filter, |batch, out| {
+        gpu_rows(batch, each, |i| ActivityKind::Kernel { shape: shape.get(i).unwrap_or(u32::MAX) });
+    } else if batch.table == &tables::MEMCPY {
         let (kind, src, dst, bytes) =
             (batch.get(any::KIND), batch.get(memcpy::SRC_KIND), batch.get(memcpy::DST_KIND), batch.get(any::BYTES));
-        let peers = peers.map(|column| batch.get(column));
-        gpu_rows(batch, out, |i| ActivityKind::Memcpy {
+        let peers = PEERS.map(|column| batch.get(column));
+        gpu_rows(batch, each, |i| ActivityKind::Memcpy {
             kind: kind.get(i).unwrap_or(0),
             src_kind: src.get(i).unwrap_or(0),
             dst_kind: dst.get(i).unwrap_or(0),
@@ -79,21 +97,58 @@ pub fn gpu_activities(frames: &Frames, filter: &Filter, with_uvm: bool) -> Resul
             peer: (peers[0].get(i).is_some() || peers[2].get(i).is_some())
                 .then(|| peers.map(|column| column.get(i).unwrap_or(0))),
         });
-    })?);
-    all.extend(collect(
-        frames,
-        &tables::MEMSET,
-        &with(&[memset::MEM_KIND, memset::BYTES]),
-        filter,
-        |batch, out| {
-            let (mem_kind, bytes) = (batch.get(memset::MEM_KIND), batch.get(any::BYTES));
-            gpu_rows(batch, out, |i| ActivityKind::Memset {
-                mem_kind: mem_kind.get(i).unwrap_or(0),
-                bytes: bytes.get(i).unwrap_or(0),
-            });
-        },
-    )?);
-    all.extend(whole_graphs(frames, filter)?);
+    } else {
+        let (mem_kind, bytes) = (batch.get(memset::MEM_KIND), batch.get(any::BYTES));
+        gpu_rows(batch, each, |i| ActivityKind::Memset {
+            mem_kind: mem_kind.get(i).unwrap_or(0),
+            bytes: bytes.get(i).unwrap_or(0),
+        });
+    }
+}
+
+/// Folds over the selected rows of some tables of [`WORK_TABLES`], as [`Frames::fold`] does: on all threads, in no particular order. Rows with
+/// impossible times are included, their duration null.
+///
+/// # Errors
+/// Fails if a part of a file cannot be read.
+pub fn fold_work<A: Send>(
+    frames: &Frames,
+    wanted: &[&'static TableSpec],
+    filter: &Filter,
+    make: impl Fn() -> A + Sync,
+    each: impl Fn(&mut A, GpuActivity) + Sync,
+    merge: impl Fn(&mut A, A) + Sync,
+) -> Result<A> {
+    let mut all = make();
+    for &table in wanted.iter().filter(|table| frames.rows(table) > 0) {
+        if table == &tables::GRAPH {
+            // Which graphs count is known only when all nodes have been looked at.
+            whole_graphs(frames, filter)?.into_iter().for_each(|graph| each(&mut all, graph));
+            continue;
+        }
+        let step = |out: &mut A, batch: &Batch| work_of(batch, |work| each(out, work));
+        merge(&mut all, frames.fold(table, &work_columns(table), filter, &make, step, &merge)?);
+    }
+    Ok(all)
+}
+
+/// The selected rows of some tables of [`WORK_TABLES`] in order. Rows with impossible times are included, their duration null.
+///
+/// # Errors
+/// Fails if a part of a file cannot be read.
+pub fn work(frames: &Frames, wanted: &[&'static TableSpec], filter: &Filter) -> Result<Vec<GpuActivity>> {
+    let mut all = fold_work(frames, wanted, filter, Vec::new, Vec::push, join)?;
+    sort_gpu(&mut all);
+    Ok(all)
+}
+
+/// Kernels, copies, fills, graphs traced whole and, if wanted, unified memory events, in order. Rows with impossible times are included,
+/// their duration null.
+///
+/// # Errors
+/// Fails if a part of a file cannot be read.
+pub fn gpu_activities(frames: &Frames, filter: &Filter, with_uvm: bool) -> Result<Vec<GpuActivity>> {
+    let mut all = fold_work(frames, &WORK_TABLES, filter, Vec::new, Vec::push, join)?;
     if with_uvm {
         all.extend(uvm_events(frames, filter)?);
     }
@@ -112,7 +167,7 @@ pub fn whole_graphs(frames: &Frames, filter: &Filter) -> Result<Vec<GpuActivity>
     let columns = [&PLACE[..], &[graph::GRAPH_ID]].concat();
     let mut graphs = collect(frames, &tables::GRAPH, &columns, filter, |batch, out| {
         let graph = batch.get(any::GRAPH_ID);
-        gpu_rows(batch, out, |i| ActivityKind::Graph { graph: graph.get(i).unwrap_or(0) });
+        gpu_rows(batch, |row| out.push(row), |i| ActivityKind::Graph { graph: graph.get(i).unwrap_or(0) });
     })?;
     let mut nodes: HashSet<(u32, u64)> = HashSet::new();
     for table in [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET] {

@@ -207,13 +207,20 @@ pub struct Span {
 /// Credits every span to all of `ranges` (in order) that were open on its thread from its start to its end: calls
 /// `each(range, span)` with indices, for one span from the outermost range to the innermost.
 pub fn credit(ranges: &[Range], spans: &[Span], mut each: impl FnMut(usize, usize)) {
-    let mut threads = by_thread(spans, |s| (s.process, s.tid));
+    let mut threads: HashMap<(u32, u32), Vec<(i64, usize)>> =
+        ranges.iter().map(|range| ((range.process, range.tid), Vec::new())).collect();
+    for (i, span) in spans.iter().enumerate() {
+        if let Some(lane) = threads.get_mut(&(span.process, span.tid)) {
+            lane.push((span.start_ns, i));
+        }
+    }
     for (thread, lane) in by_thread(ranges, |r| (r.process, r.tid)) {
         let Some(mut calls) = threads.remove(&thread) else { continue };
-        calls.sort_unstable_by_key(|&i| (spans[i].start_ns, i));
+        // Pieces of it are in order already, which a stable sort makes use of.
+        calls.sort();
         let mut coming = lane.into_iter().peekable();
         let mut open: Vec<usize> = Vec::new();
-        for call in calls {
+        for (_, call) in calls {
             let span = &spans[call];
             while let Some(next) = coming.next_if(|&i| ranges[i].start_ns <= span.start_ns) {
                 open.push(next);

@@ -28,7 +28,7 @@ pub use sums::SlowWork;
 pub use waits::{HeatMap, LaneSum, Timed};
 pub use who::{NumberedBy, Rank, Who};
 
-use super::in_time;
+use super::activity::WORK_TABLES;
 use super::labels::Labels;
 use crate::error::Result;
 use crate::numbers::items;
@@ -149,7 +149,7 @@ impl Ranks {
     pub fn need() -> Need {
         // Graphs traced whole are work; calls are not looked at.
         let mut need = Need::full(&[&tables::DETAILS, &tables::MEMORY, &tables::LOSS]);
-        need.add(&Need::full(&in_time::WORK_TABLES));
+        need.add(&Need::full(&WORK_TABLES));
         need
     }
 

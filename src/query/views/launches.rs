@@ -2,7 +2,7 @@
 
 use super::columns::{PROCESS, frame, id_of, id64_of, ns, text, texts, time};
 use crate::analysis::labels::Labels;
-use crate::analysis::launches::{self, kernel_launches};
+use crate::analysis::launches::{self, KernelLaunch, kernel_launch};
 use crate::analysis::listing;
 use crate::demangle::Demangling;
 use crate::error::Result;
@@ -53,8 +53,8 @@ impl Source for Launches {
     fn read(&self, trace: &Trace, wanted: &[&str]) -> Result<DataFrame> {
         let labels = Labels::new(&trace.frames, Demangling::On);
         let calls = launches::Launches::read(&trace.frames)?;
-        let work = listing::gpu_activities(&trace.frames, &Filter::everything(), false)?;
-        let rows = kernel_launches(&calls, &work);
+        let work = listing::work(&trace.frames, &[&tables::KERNEL], &Filter::everything())?;
+        let rows: Vec<KernelLaunch> = work.iter().filter_map(|work| kernel_launch(&calls, work)).collect();
         let mut columns = Vec::new();
         for column in self.columns().iter().filter(|c| wanted.contains(&c.name)) {
             macro_rules! values {

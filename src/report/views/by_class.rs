@@ -2,7 +2,7 @@
 
 use super::named::{Named, five, percent, pid, ratio};
 use crate::analysis::by_class::by_class;
-use crate::analysis::in_time;
+use crate::analysis::activity;
 use crate::analysis::work_class::Class;
 use crate::error::Result;
 use crate::render::table::{Cell, Table};
@@ -14,7 +14,7 @@ pub(super) static GPU_CLASS_OVERLAP: Named = Named {
     name: "gpu_class_overlap",
     aliases: &["class_overlap"],
     title: "GPU Busy Time by Classes that Ran at Once",
-    tables: &in_time::WORK_TABLES,
+    tables: &activity::WORK_TABLES,
     detail: Detail::Totals,
     arguments: &[],
     make: overlap,
@@ -25,7 +25,7 @@ pub(super) static GPU_CLASS_SUM: Named = Named {
     name: "gpu_class_sum",
     aliases: &["kernels_by_class"],
     title: "GPU Work by Class and Name",
-    tables: &in_time::WORK_TABLES,
+    tables: &activity::WORK_TABLES,
     detail: Detail::Totals,
     arguments: &[],
     make: names,
@@ -36,7 +36,7 @@ pub(super) static HTA_TEMPORAL_BREAKDOWN: Named = Named {
     name: "hta_temporal_breakdown",
     aliases: &[],
     title: "Temporal Breakdown as of Holistic Trace Analysis",
-    tables: &in_time::WORK_TABLES,
+    tables: &activity::WORK_TABLES,
     detail: Detail::Totals,
     arguments: &[],
     make: temporal,

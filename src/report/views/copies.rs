@@ -4,7 +4,8 @@ use super::named::{Clock, Named, number_argument, percent, pid, throughput};
 use super::nsys_names::memcpy_name;
 use crate::analysis::coalescable::{Limits, coalescable};
 use crate::analysis::copy_hiding::hidden_copies;
-use crate::analysis::in_time::{self, WorkKind};
+use crate::analysis::activity;
+use crate::analysis::in_time::WorkKind;
 use crate::error::Result;
 use crate::render::table::{Cell, Table};
 use crate::report::Context;
@@ -15,7 +16,7 @@ pub(super) static GPU_HIDDEN_COPIES: Named = Named {
     name: "gpu_hidden_copies",
     aliases: &["hidden-copies", "hidden_copies"],
     title: "Copies that Kernels Do not Hide",
-    tables: &in_time::WORK_TABLES,
+    tables: &activity::WORK_TABLES,
     detail: Detail::Full,
     arguments: &["least", "most"],
     make: hidden,
@@ -26,7 +27,7 @@ pub(super) static GPU_COALESCABLE: Named = Named {
     name: "gpu_coalescable",
     aliases: &["coalesce"],
     title: "Kernels and Copies that One Launch Could Have Done",
-    tables: &in_time::WORK_TABLES,
+    tables: &activity::WORK_TABLES,
     detail: Detail::Full,
     arguments: &[],
     make: runs,

@@ -14,14 +14,12 @@ use trace_format::schema::TableSpec;
 use trace_format::tables;
 use trace_format::vocabulary::{memcpy_kind, memory_kind};
 
-const TABLES: &[&TableSpec] = &[&tables::API, &tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH];
-
 /// `cuda_memcpy_async`: asynchronous copies from or to pageable memory, which are none.
 pub(super) static CUDA_MEMCPY_ASYNC: Named = Named {
     name: "cuda_memcpy_async",
     aliases: &["cuda-memcpy-async", "cuda-async-memcpy"],
     title: "CUDA Async Memcpy with Pageable Memory",
-    tables: TABLES,
+    tables: &[&tables::API, &tables::MEMCPY],
     detail: Detail::Full,
     arguments: &[],
     make: |view, context| copies(view, context, is_pageable_async),
@@ -32,7 +30,7 @@ pub(super) static CUDA_MEMCPY_SYNC: Named = Named {
     name: "cuda_memcpy_sync",
     aliases: &["cuda-memcpy-sync", "cuda-sync-memcpy"],
     title: "CUDA Synchronous Memcpy",
-    tables: TABLES,
+    tables: &[&tables::API, &tables::MEMCPY],
     detail: Detail::Full,
     arguments: &[],
     make: |view, context| copies(view, context, is_blocking),
@@ -43,7 +41,7 @@ pub(super) static CUDA_MEMSET_SYNC: Named = Named {
     name: "cuda_memset_sync",
     aliases: &["cuda-memset-sync", "cuda-sync-memset"],
     title: "CUDA Synchronous Memset",
-    tables: TABLES,
+    tables: &[&tables::API, &tables::MEMSET],
     detail: Detail::Full,
     arguments: &[],
     make: fills,
@@ -88,7 +86,7 @@ fn copies(view: &Named, context: &Context, is_wanted: fn(&Copy, &str) -> bool) -
         ],
         &["Src Kind", "Dst Kind", "API Name"],
     );
-    table.rows = rows(context, |work, call| {
+    table.rows = rows(context, &tables::MEMCPY, |work, call| {
         let ActivityKind::Memcpy { kind, src_kind: src, dst_kind: dst, bytes, .. } = work.what else { return None };
         is_wanted(&Copy { kind, src, dst, bytes }, call)
             .then(|| vec![word(src).into(), word(dst).into(), megabytes(bytes)])
@@ -113,7 +111,7 @@ fn fills(view: &Named, context: &Context) -> Result<Table> {
         &["Memory Kind", "API Name"],
     );
     let seen_by_host = [memory_kind::PINNED, memory_kind::MANAGED, memory_kind::MANAGED_STATIC];
-    table.rows = rows(context, |work, call| {
+    table.rows = rows(context, &tables::MEMSET, |work, call| {
         let ActivityKind::Memset { mem_kind, bytes } = work.what else { return None };
         (seen_by_host.contains(&mem_kind) && !call.contains("Async"))
             .then(|| vec![word(mem_kind).into(), megabytes(bytes)])
@@ -121,12 +119,16 @@ fn fills(view: &Named, context: &Context) -> Result<Table> {
     Ok(table)
 }
 
-/// Rows of the work of which `of` makes cells, with what all rules print around them.
-fn rows(context: &Context, of: impl Fn(&GpuActivity, &str) -> Option<Vec<Cell>>) -> Result<Vec<Vec<Cell>>> {
+/// Rows of the work of one table of which `of` makes cells, with what all rules print around them.
+fn rows(
+    context: &Context,
+    table: &'static TableSpec,
+    of: impl Fn(&GpuActivity, &str) -> Option<Vec<Cell>>,
+) -> Result<Vec<Vec<Cell>>> {
     let (frames, labels) = (context.frames, context.labels);
     let clock = Clock::new(frames);
     let launches = Launches::read(frames)?;
-    let mut work = listing::gpu_activities(frames, context.filter, false)?;
+    let mut work = listing::work(frames, &[table], context.filter)?;
     work.retain(|work| work.duration_ns.is_some());
     // The sort is stable: of equal durations the earlier one comes first.
     work.sort_by_key(|work| std::cmp::Reverse(work.duration_ns));

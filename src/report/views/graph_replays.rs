@@ -2,7 +2,7 @@
 
 use super::named::{Named, five, percent, pid, ratio};
 use crate::analysis::graph_replays::graph_replays;
-use crate::analysis::in_time;
+use crate::analysis::activity;
 use crate::error::Result;
 use crate::render::table::{Cell, Table};
 use crate::report::Context;
@@ -14,7 +14,7 @@ pub(super) static CUDA_GRAPH_REPLAYS: Named = Named {
     name: "cuda_graph_replays",
     aliases: &["graph-replays", "graph_replays"],
     title: "CUDA Graph Replays",
-    tables: &in_time::WORK_TABLES,
+    tables: &activity::WORK_TABLES,
     detail: Detail::Full,
     arguments: &[],
     make: table,

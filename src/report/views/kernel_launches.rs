@@ -4,7 +4,7 @@
 use super::lines::QUANTILES;
 use super::named::{Clock, Named, five, pid};
 use super::nsys_names::{KERNEL_NAMES, KernelName, LaunchSize};
-use crate::analysis::launches::{KernelLaunch, Launches, kernel_launches};
+use crate::analysis::launches::{KernelLaunch, Launches, kernel_launch};
 use crate::analysis::listing;
 use crate::analysis::stats::Stats;
 use crate::error::Result;
@@ -55,10 +55,57 @@ impl Phases {
         }
         self.kernel.add(times.work_ns, QUANTILES);
     }
+
+    fn merge(&mut self, other: Phases) {
+        self.total.merge(other.total);
+        self.call.merge(other.call);
+        self.queue.merge(other.queue);
+        self.kernel.merge(other.kernel);
+    }
 }
 
 /// Process, thread, device, names of call and kernel.
 type Key<'a> = (u32, u32, u32, &'a str, &'a str);
+
+/// Launches by [`Key`].
+#[derive(Default)]
+struct ByNames<'a> {
+    groups: Vec<(Key<'a>, Phases)>,
+    by_names: HashMap<Key<'a>, usize>,
+    /// Texts are looked at once for each thread, device, call and shape, not for each record.
+    by_ids: HashMap<[u32; 5], usize>,
+}
+
+impl<'a> ByNames<'a> {
+    fn group(&mut self, key: Key<'a>) -> usize {
+        *self.by_names.entry(key).or_insert_with(|| {
+            self.groups.push((key, Phases::default()));
+            self.groups.len() - 1
+        })
+    }
+
+    fn add(&mut self, launch: &KernelLaunch<'_>, names: impl Fn() -> (&'a str, &'a str)) {
+        let (call, kernel) = (launch.call, launch.kernel);
+        let ids = [call.process, call.tid, kernel.device, call.name, launch.shape];
+        let group = match self.by_ids.get(&ids) {
+            Some(&group) => group,
+            None => {
+                let (call_name, kernel_name) = names();
+                let group = self.group((call.process, call.tid, kernel.device, call_name, kernel_name));
+                self.by_ids.insert(ids, group);
+                group
+            }
+        };
+        self.groups[group].1.add(launch);
+    }
+
+    fn merge(&mut self, other: ByNames<'a>) {
+        for (key, phases) in other.groups {
+            let group = self.group(key);
+            self.groups[group].1.merge(phases);
+        }
+    }
+}
 
 /// One row per thread, device, call and kernel; longest mean first.
 fn summary(view: &Named, context: &Context) -> Result<Table> {
@@ -94,14 +141,19 @@ fn summary(view: &Named, context: &Context) -> Result<Table> {
     let mut table = view.mixed(&columns, &["API Name", "Kernel Name"]);
     let (labels, style) = (context.labels, KernelName::of(context));
     let launches = Launches::read(context.frames)?;
-    let work = listing::gpu_activities(context.frames, context.filter, false)?;
-    let mut groups: HashMap<Key, Phases> = HashMap::new();
-    for launch in kernel_launches(&launches, &work) {
-        let names = (labels.api(launch.call.name), style.text(labels, launch.shape));
-        let key = (launch.call.process, launch.call.tid, launch.kernel.device, names.0, names.1);
-        groups.entry(key).or_default().add(&launch);
-    }
-    let mut groups: Vec<_> = groups.into_iter().collect();
+    let all = listing::fold_work(
+        context.frames,
+        &[&tables::KERNEL],
+        context.filter,
+        ByNames::default,
+        |all, kernel| {
+            if let Some(launch) = kernel_launch(&launches, &kernel) {
+                all.add(&launch, || (labels.api(launch.call.name), style.text(labels, launch.shape)));
+            }
+        },
+        ByNames::merge,
+    )?;
+    let mut groups = all.groups;
     groups.sort_by(|(a, x), (b, y)| {
         // Means compared as fractions, so that no rounding decides.
         let (left, right) =
@@ -147,8 +199,8 @@ fn trace(view: &Named, context: &Context) -> Result<Table> {
     let (labels, style) = (context.labels, KernelName::of(context));
     let clock = Clock::new(context.frames);
     let launches = Launches::read(context.frames)?;
-    let work = listing::gpu_activities(context.frames, context.filter, false)?;
-    let mut rows = kernel_launches(&launches, &work);
+    let work = listing::work(context.frames, &[&tables::KERNEL], context.filter)?;
+    let mut rows: Vec<KernelLaunch> = work.iter().filter_map(|work| kernel_launch(&launches, work)).collect();
     rows.sort_by_key(|launch| launch.call.start_ns);
     for launch in rows {
         let process = launch.call.process;

@@ -8,7 +8,7 @@ use super::lines::QUANTILES;
 use super::named::{Clock, Named, five, pid, ratio};
 use super::nsys_names::{KERNEL_NAMES, KernelName, range_name, range_style, range_text};
 use super::ranges::{numbers, stack};
-use crate::analysis::activity::ActivityKind;
+use crate::analysis::activity::{ActivityKind, GpuActivity, WORK_TABLES};
 use crate::analysis::launches::{Launches, credit_work};
 use crate::analysis::listing;
 use crate::analysis::ranges::{Nesting, Range, nesting, ranges};
@@ -81,21 +81,49 @@ impl Projected {
     }
 }
 
+/// Work with valid times.
+struct Timed {
+    process: u32,
+    correlation: u64,
+    start_ns: i64,
+    duration_ns: i64,
+    /// Launch shape of a kernel.
+    shape: u32,
+}
+
+impl Timed {
+    /// The selected work of some tables, in no order.
+    fn read(context: &Context, wanted: &[&'static TableSpec]) -> Result<Vec<Timed>> {
+        let add = |all: &mut Vec<Timed>, work: GpuActivity| {
+            let Some(duration_ns) = work.duration_ns else { return };
+            let shape = if let ActivityKind::Kernel { shape } = work.what { shape } else { u32::MAX };
+            let GpuActivity { process, correlation, start_ns, .. } = work;
+            all.push(Timed { process, correlation, start_ns, duration_ns, shape });
+        };
+        listing::fold_work(context.frames, wanted, context.filter, Vec::new, add, |a, mut b| a.append(&mut b))
+    }
+
+    fn launch(&self) -> (u32, u64) {
+        (self.process, self.correlation)
+    }
+}
+
 /// A filter selects GPU work; the ranges it belongs to are looked for among all.
 fn project(context: &Context) -> Result<Projected> {
-    let launches = Launches::read(context.frames)?;
-    let mut work = listing::gpu_activities(context.frames, context.filter, false)?;
-    work.retain(|activity| activity.duration_ns.is_some());
     let ranges = ranges(context.frames, &Filter::everything())?;
     let mut projections: HashMap<usize, Projection> = HashMap::new();
-    credit_work(&launches, &ranges, &work, |range, i| {
-        let (start_ns, ns) = (work[i].start_ns, work[i].duration_ns.unwrap_or(0));
-        let end_ns = start_ns.saturating_add(ns);
-        let projection = projections.entry(range).or_insert(Projection { start_ns, end_ns, operations: 0 });
-        projection.start_ns = projection.start_ns.min(start_ns);
-        projection.end_ns = projection.end_ns.max(end_ns);
-        projection.operations += 1;
-    });
+    if !ranges.is_empty() {
+        let launches = Launches::read(context.frames)?;
+        let work = Timed::read(context, &WORK_TABLES)?;
+        credit_work(&launches, &ranges, &work, Timed::launch, |range, i| {
+            let (start_ns, ns) = (work[i].start_ns, work[i].duration_ns);
+            let end_ns = start_ns.saturating_add(ns);
+            let projection = projections.entry(range).or_insert(Projection { start_ns, end_ns, operations: 0 });
+            projection.start_ns = projection.start_ns.min(start_ns);
+            projection.end_ns = projection.end_ns.max(end_ns);
+            projection.operations += 1;
+        });
+    }
     let mut projections: Vec<_> = projections.into_iter().collect();
     projections.sort_unstable_by_key(|(range, projection)| (projection.start_ns, *range));
     let nesting = nesting(&ranges);
@@ -221,16 +249,51 @@ fn trace(view: &Named, context: &Context) -> Result<Table> {
 #[derive(Default)]
 struct Kernels {
     ranges: HashSet<usize>,
-    /// A kernel inside a range that is open twice, as in recursion, counts once.
-    kernels: HashSet<usize>,
+    last: Option<usize>,
     stats: Stats,
 }
 
 impl Kernels {
+    /// Adds a kernel. One inside a range that is open twice, as in recursion, counts once: it comes twice in a row.
     fn add(&mut self, kernel: usize, duration_ns: i64) {
-        if self.kernels.insert(kernel) {
+        if self.last.replace(kernel) != Some(kernel) {
             self.stats.add(duration_ns, QUANTILES);
         }
+    }
+}
+
+/// A range by domain, name and style, or `None` outside all.
+type RangeKind = Option<(u32, u32, u32)>;
+
+/// A range, process, thread, kernel name.
+type Key<'a> = (RangeKind, u32, Option<u32>, &'a str);
+
+/// Kernels by [`Key`].
+#[derive(Default)]
+struct ByRange<'a> {
+    groups: Vec<(Key<'a>, Kernels)>,
+    by_key: HashMap<Key<'a>, usize>,
+    /// Texts are looked at once for each range, thread and shape, not for each kernel.
+    by_ids: HashMap<(RangeKind, u32, Option<u32>, u32), usize>,
+}
+
+impl<'a> ByRange<'a> {
+    fn of(
+        &mut self,
+        range: RangeKind,
+        tid: Option<u32>,
+        kernel: &Timed,
+        name: impl Fn(u32) -> &'a str,
+    ) -> &mut Kernels {
+        let ids = (range, kernel.process, tid, kernel.shape);
+        let group = *self.by_ids.entry(ids).or_insert_with(|| {
+            let key = (range, kernel.process, tid, name(kernel.shape));
+            *self.by_key.entry(key).or_insert_with(|| {
+                self.groups.push((key, Kernels::default()));
+                self.groups.len() - 1
+            })
+        });
+        &mut self.groups[group].1
     }
 }
 
@@ -253,34 +316,27 @@ fn kernels(view: &Named, context: &Context) -> Result<Table> {
     let mut table = view.mixed(&columns, &["NVTX Range", "Style", "Kernel Name"]);
     let (labels, style) = (context.labels, KernelName::of(context));
     let launches = Launches::read(context.frames)?;
-    let mut work = listing::gpu_activities(context.frames, context.filter, false)?;
-    work.retain(|a| matches!(a.what, ActivityKind::Kernel { .. }) && a.duration_ns.is_some());
+    let work = Timed::read(context, &[&tables::KERNEL])?;
     let ranges = ranges(context.frames, &Filter::everything())?;
-    let mut groups: HashMap<Key, Kernels> = HashMap::new();
+    let name = |shape: u32| style.text(labels, shape);
+    let mut all = ByRange::default();
     let mut inside = vec![false; work.len()];
-    let named = |i: usize| match work[i].what {
-        ActivityKind::Kernel { shape } => style.text(labels, shape),
-        _ => "",
-    };
-    credit_work(&launches, &ranges, &work, |range, i| {
+    credit_work(&launches, &ranges, &work, Timed::launch, |range, i| {
         let r = &ranges[range];
-        let group =
-            groups.entry((Some((r.domain, r.name, r.style)), r.process, Some(r.tid), named(i))).or_default();
+        let group = all.of(Some((r.domain, r.name, r.style)), Some(r.tid), &work[i], name);
         inside[i] = true;
         group.ranges.insert(range);
-        group.add(i, work[i].duration_ns.unwrap_or(0));
+        group.add(i, work[i].duration_ns);
     });
     for (i, kernel) in work.iter().enumerate().filter(|(i, _)| !inside[*i]) {
-        let tid = launches.call(kernel).map(|call| call.tid);
-        let group = groups.entry((None, kernel.process, tid, named(i))).or_default();
-        group.add(i, kernel.duration_ns.unwrap_or(0));
+        let tid = launches.call_of(kernel.process, kernel.correlation).map(|call| call.tid);
+        all.of(None, tid, kernel, name).add(i, kernel.duration_ns);
     }
-    let mut rows: Vec<_> = groups.into_iter().collect();
+    let mut rows = all.groups;
     rows.sort_by(|((a, ap, at, ak), x), ((b, bp, bt, bk), y)| {
         y.stats.total_ns.cmp(&x.stats.total_ns).then_with(|| {
-            let name =
-                |range: &Option<(u32, u32, u32)>| range.map(|(domain, name, _)| range_name(labels, domain, name));
-            let style = |range: &Option<(u32, u32, u32)>| range.map(|(.., style)| style);
+            let name = |range: &RangeKind| range.map(|(domain, name, _)| range_name(labels, domain, name));
+            let style = |range: &RangeKind| range.map(|(.., style)| style);
             (name(a), style(a), ap, at, ak).cmp(&(name(b), style(b), bp, bt, bk))
         })
     });
@@ -300,6 +356,3 @@ fn kernels(view: &Named, context: &Context) -> Result<Table> {
     }
     Ok(table)
 }
-
-/// A range by domain, name and style, or `None` outside all; process, thread, kernel name.
-type Key<'a> = (Option<(u32, u32, u32)>, u32, Option<u32>, &'a str);

@@ -2,7 +2,7 @@
 
 use super::named::{Named, percent, pid};
 use crate::analysis::by_class::by_class;
-use crate::analysis::in_time;
+use crate::analysis::activity;
 use crate::analysis::tensor_cores::likely;
 use crate::analysis::work_class::Class;
 use crate::error::Result;
@@ -15,7 +15,7 @@ pub(super) static GPU_TENSOR_CORE_GUESS: Named = Named {
     name: "gpu_tensor_core_guess",
     aliases: &["tensor-cores", "tensor_cores"],
     title: "Kernel Time on Tensor Cores, Guessed from Names",
-    tables: &in_time::WORK_TABLES,
+    tables: &activity::WORK_TABLES,
     detail: Detail::Totals,
     arguments: &[],
     make: guess,

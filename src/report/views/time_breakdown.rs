@@ -1,7 +1,7 @@
 //! What of each GPU's time was idle, computation, communication and copies, and how much of these ran at once.
 
 use super::named::{Named, percent, pid};
-use crate::analysis::in_time;
+use crate::analysis::activity;
 use crate::analysis::overlap::breakdowns;
 use crate::error::Result;
 use crate::render::table::{Cell, Table};
@@ -13,7 +13,7 @@ pub(super) static GPU_TIME_BREAKDOWN: Named = Named {
     name: "gpu_time_breakdown",
     aliases: &["temporal", "overlap", "concurrency"],
     title: "GPU Time Breakdown and Overlap",
-    tables: &in_time::WORK_TABLES,
+    tables: &activity::WORK_TABLES,
     detail: Detail::Totals,
     arguments: &[],
     make: breakdown,

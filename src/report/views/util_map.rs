@@ -1,7 +1,7 @@
 //! How much of each GPU was in use from moment to moment.
 
 use super::named::{Clock, Named, number_argument, percent, pid};
-use crate::analysis::in_time;
+use crate::analysis::activity;
 use crate::analysis::util_map::util_map;
 use crate::analysis::work_class::Class;
 use crate::error::Result;
@@ -14,7 +14,7 @@ pub(super) static CUDA_GPU_TIME_UTIL_MAP: Named = Named {
     name: "cuda_gpu_time_util_map",
     aliases: &["util-map", "util_map"],
     title: "GPU Utilization over Time",
-    tables: &in_time::WORK_TABLES,
+    tables: &activity::WORK_TABLES,
     detail: Detail::Totals,
     arguments: &["bins"],
     make: map,
