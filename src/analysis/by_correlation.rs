@@ -47,7 +47,8 @@ impl ByCorrelation {
             extent.last = extent.last.max(id);
             extent.count += 1;
         }
-        let mut all: HashMap<u32, Ids> = extents.into_iter().map(|(process, ids)| (process, Ids::new(ids))).collect();
+        let mut all: HashMap<u32, Ids> =
+            extents.into_iter().map(|(process, ids)| (process, Ids::new(ids))).collect();
         for (position, (process, id)) in (0..NONE).zip(keys) {
             let Some(ids) = all.get_mut(&process).filter(|_| id != 0) else { continue };
             let place = ids.place(id);

@@ -101,6 +101,7 @@ impl<'a> CallClasses<'a> {
     }
 
     /// The class of the calls of this name.
+    #[inline]
     pub fn of(&mut self, name: u32) -> CallClass {
         match self.known.get(name as usize) {
             Some(Some(class)) => *class,

@@ -24,6 +24,7 @@ impl Default for Running {
 impl Running {
     /// Takes work of a class, which must not start before work that was taken already. What is then known is told to
     /// `stretch`: which classes ran, from when, and to when.
+    #[inline]
     pub fn add(&mut self, class: usize, start_ns: i64, end_ns: i64, stretch: impl FnMut(usize, i64, i64)) {
         match self.told_to_ns {
             Some(_) => self.tell_to(start_ns, stretch),
@@ -38,6 +39,7 @@ impl Running {
         self.tell_to(last_ns, stretch);
     }
 
+    #[inline]
     fn tell_to(&mut self, until_ns: i64, mut stretch: impl FnMut(usize, i64, i64)) {
         let Some(mut at_ns) = self.told_to_ns else { return };
         while at_ns < until_ns {
@@ -72,12 +74,14 @@ impl Default for Coverage {
 }
 
 /// Adds a stretch to the time of its set.
+#[inline]
 fn count(covered_ns: &mut [i64], set: usize, from_ns: i64, to_ns: i64) {
     covered_ns[set] = covered_ns[set].saturating_add(to_ns.saturating_sub(from_ns));
 }
 
 impl Coverage {
     /// Counts work of a class. It must not start before work that was counted already.
+    #[inline]
     pub fn add(&mut self, class: usize, start_ns: i64, end_ns: i64) {
         let (_, last_ns) = self.span.get_or_insert((start_ns, end_ns));
         *last_ns = (*last_ns).max(end_ns);

@@ -20,6 +20,7 @@ use std::collections::BTreeMap;
 use trace_format::schema::TableSpec;
 use trace_format::tables;
 pub use walk::Between;
+use walk::Path;
 
 /// The tables that are read.
 pub const TABLES: [&TableSpec; 7] = [
@@ -83,43 +84,73 @@ pub struct Dependencies {
     pub total_ns: u128,
     /// What [`OTHER`] is made of.
     pub between: Between,
-    /// Every activity, by start.
+    /// Every activity, by start, if they were asked for.
     pub parts: Vec<Part>,
     /// The names of `parts`.
     pub names: Vec<String>,
 }
 
-/// Analyses the selected activities of one process.
+/// Analyses the selected activities of one process. Gives no [`Dependencies::parts`].
 ///
 /// # Errors
 /// Fails if a part of a file cannot be read.
 pub fn dependencies(labels: &Labels, filter: &Filter, process: u32) -> Result<Dependencies> {
+    let graph = Graph::read(labels, &filter.within_process(process))?;
+    let path = walk::back(&graph);
+    Ok(by_name(&graph, &path))
+}
+
+/// As [`dependencies`], with [`Dependencies::parts`].
+///
+/// # Errors
+/// Fails if a part of a file cannot be read.
+pub fn dependencies_with_parts(labels: &Labels, filter: &Filter, process: u32) -> Result<Dependencies> {
     let graph = Graph::read(labels, &filter.within_process(process))?;
     Ok(analyse(&graph))
 }
 
 fn analyse(graph: &Graph) -> Dependencies {
     let path = walk::back(graph);
-    let mut parts: Vec<Part> = Vec::with_capacity(graph.calls.len() + graph.work.len());
-    for (call, &critical_ns) in graph.calls.iter().zip(&path.calls) {
-        let duration_ns = call.end_ns.saturating_sub(call.start_ns);
-        let waiting_ns = graph.waiting_of_call(call);
-        parts.push(Part { start_ns: call.start_ns, duration_ns, name: call.name, critical_ns, waiting_ns });
-    }
-    for (work, &critical_ns) in graph.work.iter().zip(&path.work) {
-        let duration_ns = work.end_ns.saturating_sub(work.start_ns);
-        let waiting_ns = work.held_back_ns;
-        parts.push(Part { start_ns: work.start_ns, duration_ns, name: work.name, critical_ns, waiting_ns });
-    }
+    let mut parts: Vec<Part> = each_part(graph, &path).collect();
     parts.sort_by(|a, b| {
         (a.start_ns, a.duration_ns, &graph.names[a.name]).cmp(&(b.start_ns, b.duration_ns, &graph.names[b.name]))
     });
+    Dependencies { parts, ..by_name(graph, &path) }
+}
+
+/// The part of each activity, calls first.
+fn each_part(graph: &Graph, path: &Path) -> impl Iterator<Item = Part> {
+    let calls = graph.calls.iter().zip(&path.calls).map(|(call, &critical_ns)| Part {
+        start_ns: call.start_ns,
+        duration_ns: call.end_ns.saturating_sub(call.start_ns),
+        name: call.name as usize,
+        critical_ns,
+        waiting_ns: graph.waiting_of_call(call),
+    });
+    let work = graph.work.iter().zip(&path.work).map(|(work, &critical_ns)| Part {
+        start_ns: work.start_ns,
+        duration_ns: work.end_ns.saturating_sub(work.start_ns),
+        name: work.name as usize,
+        critical_ns,
+        waiting_ns: work.held_back_ns,
+    });
+    calls.chain(work)
+}
+
+/// The rows.
+fn by_name(graph: &Graph, path: &Path) -> Dependencies {
+    let mut sums: Vec<Option<(u128, u128)>> = vec![None; graph.names.len()];
+    for part in each_part(graph, path) {
+        let sum = sums[part.name].get_or_insert_default();
+        sum.0 += u128::from(part.critical_ns.unsigned_abs());
+        sum.1 += u128::from(part.waiting_ns.unsigned_abs());
+    }
     // What is called the same and is not of one kind keeps rows of its own.
     let mut by_name: BTreeMap<(&str, Kind), (u128, u128)> = BTreeMap::new();
-    for part in &parts {
-        let sums = by_name.entry((&graph.names[part.name], graph.kinds[part.name])).or_default();
-        sums.0 += u128::from(part.critical_ns.unsigned_abs());
-        sums.1 += u128::from(part.waiting_ns.unsigned_abs());
+    for ((name, &kind), sums) in graph.names.iter().zip(&graph.kinds).zip(sums) {
+        let Some((critical_ns, waiting_ns)) = sums else { continue };
+        let sum = by_name.entry((name, kind)).or_default();
+        *sum = (sum.0 + critical_ns, sum.1 + waiting_ns);
     }
     let other_ns = path.between.total_ns();
     if other_ns > 0 {
@@ -135,7 +166,7 @@ fn analyse(graph: &Graph) -> Dependencies {
     // The rows are in the order of names, and the sort is stable: rows with equal times stay in that order.
     rows.sort_by_key(|row| std::cmp::Reverse((row.critical_ns, row.waiting_ns)));
     let total_ns = rows.iter().map(|row| row.critical_ns).sum();
-    Dependencies { rows, total_ns, between: path.between, parts, names: graph.names.clone() }
+    Dependencies { rows, total_ns, between: path.between, parts: Vec::new(), names: graph.names.clone() }
 }
 
 #[cfg(test)]

@@ -210,6 +210,7 @@ impl<'a> GapFinder<'a> {
     }
 
     /// Sees a call. Gives its class.
+    #[inline]
     pub fn call(&mut self, call: &Call) -> CallClass {
         let class = self.classes.of(call.name);
         self.calls.add(call, class);
@@ -217,6 +218,7 @@ impl<'a> GapFinder<'a> {
     }
 
     /// Sees a piece of work.
+    #[inline]
     pub fn work(&mut self, work: &Work) -> Seen {
         let index = self.device((work.process, work.device));
         let launch = self.calls.launch_of(work);
@@ -240,6 +242,7 @@ impl<'a> GapFinder<'a> {
         Seen { device: index, launch, gap }
     }
 
+    #[inline]
     fn device(&mut self, of_process: (u32, u32)) -> usize {
         if let Some((known, index)) = self.last_place
             && known == of_process

@@ -79,6 +79,7 @@ impl WorkKind {
 
 impl Work {
     /// How long it took.
+    #[inline]
     pub fn duration_ns(&self) -> i64 {
         self.end_ns.saturating_sub(self.start_ns)
     }
@@ -116,12 +117,14 @@ impl PartialOrd for Call {
 }
 
 impl Starts for Call {
+    #[inline]
     fn start_ns(&self) -> i64 {
         self.start_ns
     }
 }
 
 impl Starts for Work {
+    #[inline]
     fn start_ns(&self) -> i64 {
         self.start_ns
     }

@@ -139,7 +139,7 @@ struct ByName<'l> {
     /// Texts are looked at once for each shape, not for each record.
     by_id: HashMap<(What, u32), usize>,
     classes: CallClasses<'l>,
-    cursor: Cursor,
+    cursors: Cursors,
 }
 
 impl<'l> ByName<'l> {
@@ -149,7 +149,7 @@ impl<'l> ByName<'l> {
             by_name: HashMap::new(),
             by_id: HashMap::new(),
             classes: CallClasses::new(frames),
-            cursor: Cursor::default(),
+            cursors: Cursors::default(),
         }
     }
 
@@ -211,7 +211,7 @@ pub fn launch_stats<'l>(
             return;
         };
         match LaunchTimes::of(call, &work) {
-            Some(times) => stats.add(&times, call.start_ns, busy.free_before(&work, &mut all.cursor)),
+            Some(times) => stats.add(&times, call.start_ns, busy.free_before(&work, &mut all.cursors)),
             None => stats.without_times += 1,
         }
     };
@@ -244,11 +244,13 @@ struct Streams {
     times: Vec<Vec<(i64, i64)>>,
 }
 
-/// Where the last work was found: the next one often lies behind it in the same stream.
+/// Where the last work of each stream was found: the next one most often lies right behind it.
 #[derive(Default)]
-struct Cursor {
-    stream: Option<(Stream, usize)>,
-    at: usize,
+struct Cursors {
+    /// The stream that was asked for last, and its number.
+    last: Option<(Stream, usize)>,
+    /// By the number of the stream.
+    at: Vec<usize>,
 }
 
 impl Streams {
@@ -285,27 +287,26 @@ impl Streams {
     }
 
     /// When all work had ended that began before `work` in its stream; `None` if there was none.
-    fn free_before(&self, work: &GpuActivity, cursor: &mut Cursor) -> Option<i64> {
+    fn free_before(&self, work: &GpuActivity, cursors: &mut Cursors) -> Option<i64> {
         let stream = stream(work);
-        let index = match cursor.stream {
-            Some((known, index)) if known == stream => index,
-            _ => {
-                let index = *self.by_stream.get(&stream)?;
-                *cursor = Cursor { stream: Some((stream, index)), at: 0 };
-                index
-            }
+        let number = match cursors.last {
+            Some((known, number)) if known == stream => number,
+            _ => *self.by_stream.get(&stream)?,
         };
-        let times = &self.times[index];
+        cursors.last = Some((stream, number));
+        cursors.at.resize(self.times.len(), 0);
+        let cursor = &mut cursors.at[number];
+        let times = &self.times[number];
         let is_before = |&(start_ns, _): &(i64, i64)| start_ns < work.start_ns;
         // From where the last one was found, in steps that double, then between the last two of them.
-        let (mut from, mut step) = (if times.get(cursor.at).is_some_and(is_before) { cursor.at } else { 0 }, 1);
+        let (mut from, mut step) = (if times.get(*cursor).is_some_and(is_before) { *cursor } else { 0 }, 1);
         while times.get(from + step).is_some_and(is_before) {
             from += step;
             step *= 2;
         }
         let to = (from + step).min(times.len());
         let earlier = from + times[from..to].partition_point(is_before);
-        cursor.at = earlier.saturating_sub(1);
+        *cursor = earlier.saturating_sub(1);
         Some(times[earlier.checked_sub(1)?].1)
     }
 }

@@ -285,9 +285,8 @@ pub fn api_calls(frames: &Frames, filter: &Filter) -> Result<Vec<ApiCall>> {
             });
         });
     })?;
-    all.sort_unstable_by_key(|c: &ApiCall| {
-        (c.start_ns, c.duration_ns, c.process, c.tid, c.correlation, c.domain, c.name)
-    });
+    // Pieces of it are in order already, which a stable sort makes use of.
+    all.sort_by_key(|c: &ApiCall| (c.start_ns, c.duration_ns, c.process, c.tid, c.correlation, c.domain, c.name));
     Ok(all)
 }
 

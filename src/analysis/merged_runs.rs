@@ -71,6 +71,7 @@ impl<T: Starts> MergedRuns<T> {
     }
 
     /// Takes the first row of all if it fits.
+    #[inline]
     pub fn next_if(&mut self, fits: impl FnOnce(&T) -> bool) -> Option<T> {
         let current = self.current.as_mut()?;
         let first = current.first;
@@ -93,6 +94,7 @@ impl<T: Starts> MergedRuns<T> {
     }
 
     /// Takes the first row of all if it begins before a moment; `None`: whenever it begins.
+    #[inline]
     pub fn next_before(&mut self, before_ns: Option<i64>) -> Option<T> {
         self.next_if(|row| before_ns.is_none_or(|before_ns| row.start_ns() < before_ns))
     }

@@ -74,6 +74,7 @@ struct ById {
 }
 
 impl ById {
+    #[inline]
     fn slot((process, correlation): (u32, u64)) -> usize {
         // What tells ids of other tools apart may lie in their upper half.
         let above = (correlation / BY_ID as u64).wrapping_add(u64::from(process) << 32);
@@ -82,6 +83,7 @@ impl ById {
 
     /// Remembers a call, unless one with its key is remembered: of several calls with one id the first is the one that the
     /// program made; the others were made by it.
+    #[inline]
     fn add(&mut self, key: (u32, u64), call: Remembered) {
         if self.get(key).is_some() {
             return;
@@ -99,6 +101,7 @@ impl ById {
         }
     }
 
+    #[inline]
     fn get(&self, key: (u32, u64)) -> Option<&Remembered> {
         let mut number = *self.slots.get(ById::slot(key))?;
         while number > 0 && self.latest - number < BY_ID as u64 {
@@ -123,6 +126,7 @@ pub struct RecentCalls {
 
 impl RecentCalls {
     /// Remembers a call.
+    #[inline]
     pub fn add(&mut self, call: &Call, class: CallClass) {
         let thread = self.thread((call.process, call.tid));
         let remembered =
@@ -144,6 +148,7 @@ impl RecentCalls {
         lane.calls.push_back(remembered);
     }
 
+    #[inline]
     fn thread(&mut self, thread: (u32, u32)) -> u32 {
         if let Some((known, index)) = self.last_thread
             && known == thread
@@ -159,6 +164,7 @@ impl RecentCalls {
     }
 
     /// The call that launched `work`, if it was recorded and is not forgotten.
+    #[inline]
     pub fn launch_of(&self, work: &Work) -> Option<Remembered> {
         if work.correlation == 0 {
             return None;

@@ -47,6 +47,7 @@ impl<'a> CommunicationKernels<'a> {
     }
 
     /// Whether the kernel of a launch shape is one.
+    #[inline]
     pub fn contains(&mut self, shape: u32) -> bool {
         let labels = self.labels;
         let known = self.known.get_mut(shape as usize);

@@ -2,9 +2,9 @@ use super::graph::{Call, Work};
 use super::*;
 
 /// Thread, start, end, name, awaited work.
-type C = (u32, i64, i64, usize, Option<usize>);
+type C = (u32, i64, i64, u32, Option<usize>);
 /// Start, end, name, launching call, work before, awaited work.
-type W = (i64, i64, usize, Option<usize>, Option<usize>, Option<usize>);
+type W = (i64, i64, u32, Option<usize>, Option<usize>, Option<usize>);
 
 const NAMES: [&str; 8] =
     ["cudaLaunchKernel", "cudaDeviceSynchronize", "cudaMemcpy", "long", "short", "copy", "wait", "x"];
@@ -25,7 +25,7 @@ fn graph(calls: &[C], work: &[W]) -> Graph {
     let mut graph = Graph { names: NAMES.map(str::to_owned).to_vec(), kinds: KINDS.to_vec(), ..Graph::default() };
     graph.calls = calls
         .iter()
-        .map(|&(tid, start_ns, end_ns, name, awaits)| Call { start_ns, end_ns, tid, name, awaits })
+        .map(|&(tid, start_ns, end_ns, name, awaits)| Call { start_ns, end_ns, tid, name, awaits: awaits.into() })
         .collect();
     graph.work = work
         .iter()
@@ -33,9 +33,9 @@ fn graph(calls: &[C], work: &[W]) -> Graph {
             start_ns,
             end_ns,
             name,
-            launch,
-            before,
-            awaits,
+            launch: launch.into(),
+            before: before.into(),
+            awaits: awaits.into(),
             held_back_ns: 0,
         })
         .collect();

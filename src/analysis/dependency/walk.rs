@@ -1,6 +1,6 @@
 //! The walk back along the critical path.
 
-use super::graph::Graph;
+use super::graph::{Graph, Link};
 
 /// What is on the path.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub fn back(graph: &Graph) -> Path {
                 // Each call jumps only once, and only to work that began before this time: a copy leads back into the
                 // call that launched the copy and waits for it.
                 let ran = |&w: &usize| graph.work[w].end_ns > row.start_ns && graph.work[w].start_ns < now;
-                match row.awaits.filter(ran).filter(|&w| !has_jumped[call] && !was_at[w]) {
+                match row.awaits.get().filter(ran).filter(|&w| !has_jumped[call] && !was_at[w]) {
                     Some(work) => {
                         has_jumped[call] = true;
                         let end = graph.work[work].end_ns.min(now);
@@ -78,12 +78,12 @@ pub fn back(graph: &Graph) -> Path {
                         add(&mut path.calls[call], now, row.start_ns);
                         now = row.start_ns;
                         let (thread, place) = graph.place[call];
-                        at = At::Thread(thread, place);
+                        at = At::Thread(thread as usize, place as usize);
                     }
                 }
             }
             At::Thread(thread, count) => {
-                let before = count.checked_sub(1).map(|place| graph.threads[thread][place]);
+                let before = count.checked_sub(1).map(|place| graph.threads[thread][place] as usize);
                 // The first call of a thread: some other thread has started it.
                 let Some(call) = before.or_else(|| ended_before(graph, now)) else { return path };
                 let end = graph.calls[call].end_ns.min(now);
@@ -95,10 +95,10 @@ pub fn back(graph: &Graph) -> Path {
                 was_at[work] = true;
                 add(&mut path.work[work], now, row.start_ns);
                 now = row.start_ns;
-                let before = [row.before, row.awaits].into_iter().flatten();
+                let before = [row.before, row.awaits].into_iter().filter_map(Link::get);
                 let before = before.filter(|&w| !was_at[w] && graph.work[w].start_ns <= now);
                 let before = before.map(|w| (graph.work[w].end_ns.min(now), w)).max();
-                let launch = row.launch.map(|call| (graph.calls[call].end_ns.min(now), call));
+                let launch = row.launch.get().map(|call| (graph.calls[call].end_ns.min(now), call));
                 let launch = launch.filter(|&(_, call)| graph.calls[call].start_ns < now);
                 let next = match (before, launch) {
                     (Some((end, work)), Some((launched, _))) if end >= launched => Some((At::Work(work), end)),
@@ -134,8 +134,9 @@ fn ended_before(graph: &Graph, at_ns: i64) -> Option<usize> {
         .threads
         .iter()
         .filter_map(|thread| {
-            let count = thread.partition_point(|&call| call < begun && graph.calls[call].end_ns <= at_ns);
-            count.checked_sub(1).map(|last| thread[last])
+            let has_ended = |call: usize| call < begun && graph.calls[call].end_ns <= at_ns;
+            let count = thread.partition_point(|&call| has_ended(call as usize));
+            count.checked_sub(1).map(|last| thread[last] as usize)
         })
         .max_by_key(|&call| (graph.calls[call].end_ns, call))
 }

@@ -3,7 +3,7 @@
 use super::names;
 use super::request::Request;
 use super::samplers;
-use crate::analysis::dependency::dependencies;
+use crate::analysis::dependency::{dependencies, dependencies_with_parts};
 use crate::analysis::labels::Labels;
 use crate::analysis::partial;
 use crate::analysis::summary::Order;
@@ -160,8 +160,9 @@ pub fn write(out: &mut dyn Write, request: &Request, source: &Source) -> Result<
     system::write(out, &samples, &labels, prefix, &options).map_err(failed)?;
     if request.dependencies {
         for process in 0..frames.processes.len() as u32 {
-            let found = dependencies(&labels, &filter, process)?;
-            if found.parts.is_empty() && frames.processes.len() > 1 {
+            let of_process = if request.print.dependency_trace { dependencies_with_parts } else { dependencies };
+            let found = of_process(&labels, &filter, process)?;
+            if found.rows.is_empty() && frames.processes.len() > 1 {
                 // The launcher's own trace holds samples alone.
                 continue;
             }

@@ -1,8 +1,8 @@
 //! GPU work by class, as Holistic Trace Analysis breaks it down.
 
 use super::named::{Named, five, percent, pid, ratio};
-use crate::analysis::by_class::by_class;
 use crate::analysis::activity;
+use crate::analysis::by_class::by_class;
 use crate::analysis::work_class::Class;
 use crate::error::Result;
 use crate::render::table::{Cell, Table};

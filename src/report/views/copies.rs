@@ -2,9 +2,9 @@
 
 use super::named::{Clock, Named, number_argument, percent, pid, throughput};
 use super::nsys_names::memcpy_name;
+use crate::analysis::activity;
 use crate::analysis::coalescable::{Limits, coalescable};
 use crate::analysis::copy_hiding::hidden_copies;
-use crate::analysis::activity;
 use crate::analysis::in_time::WorkKind;
 use crate::error::Result;
 use crate::render::table::{Cell, Table};

@@ -1,8 +1,8 @@
 //! Replays of CUDA graphs.
 
 use super::named::{Named, five, percent, pid, ratio};
-use crate::analysis::graph_replays::graph_replays;
 use crate::analysis::activity;
+use crate::analysis::graph_replays::graph_replays;
 use crate::error::Result;
 use crate::render::table::{Cell, Table};
 use crate::report::Context;

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::render::table::{Cell, Table};
 use crate::report::Context;
 use crate::trace::sink::Detail;
+use rayon::prelude::*;
 use trace_format::tables;
 
 /// `cuda_launch_stats`.
@@ -120,7 +121,8 @@ fn statistics(view: &Named, context: &Context) -> Result<Table> {
     let mut table = view.mixed(&columns, &["Kind", "Name"]);
     let (labels, style) = (context.labels, KernelName::of(context));
     let mut groups = launch_stats(labels, context.filter, |shape| style.text(labels, shape))?;
-    let rows: Vec<Vec<Cell>> = groups.iter_mut().map(|(what, name, stats)| row(what.name(), name, stats)).collect();
+    let of_group = |(what, name, stats): &mut (What, &str, LaunchStats)| row(what.name(), name, stats);
+    let rows: Vec<Vec<Cell>> = groups.par_iter_mut().map(of_group).collect();
     let (mut kernels, mut others) = (LaunchStats::default(), LaunchStats::default());
     for (what, _, stats) in groups {
         (if what == What::Kernel { &mut kernels } else { &mut others }).merge(stats);

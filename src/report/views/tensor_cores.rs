@@ -1,8 +1,8 @@
 //! How much of the kernels' time tensor cores probably had, judged by the names of kernels.
 
 use super::named::{Named, percent, pid};
-use crate::analysis::by_class::by_class;
 use crate::analysis::activity;
+use crate::analysis::by_class::by_class;
 use crate::analysis::tensor_cores::likely;
 use crate::analysis::work_class::Class;
 use crate::error::Result;
