@@ -124,10 +124,21 @@ fn create<T>(name: impl Fn(u32) -> PathBuf, create: impl Fn(&Path) -> io::Result
     }
 }
 
+/// How often a folder is emptied anew, into which another thread goes on writing.
+const EMPTIED: u32 = 1000;
+
 fn remove(path: &Path) {
-    let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-    // Already gone, or not ours to remove any more: there is nobody left to tell.
-    drop(removed);
+    let mut attempt = 0;
+    loop {
+        let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+        attempt += 1;
+        match removed {
+            // At a signal the writer is still at work, and may have made a file since the folder was listed.
+            Err(e) if e.kind() == io::ErrorKind::DirectoryNotEmpty && attempt < EMPTIED => {}
+            // Already gone, or not ours to remove any more: there is nobody left to tell.
+            _ => return,
+        }
+    }
 }
 
 /// The signals that this process ignores, as bits from signal 1 on; none where the system does not tell.
@@ -152,7 +163,9 @@ fn remove_at_signals() -> io::Result<()> {
     let mut signals = Signals::new(listened)?;
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         for signal in signals.forever() {
-            unfinished().drain(..).for_each(|path| remove(&path));
+            // Held to the end: the writer finds its folder gone, and must not come so far as to complain of that.
+            let mut unfinished = unfinished();
+            unfinished.drain(..).for_each(|path| remove(&path));
             // The same end as if nobody had listened.
             let _ = signal_hook::low_level::emulate_default_handler(signal);
         }
@@ -186,5 +199,28 @@ mod tests {
         drop(temporary);
         assert!(!path.exists());
         fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_folder_goes_though_somebody_goes_on_writing_into_it() {
+        let folder = std::env::temp_dir().join(format!("gpuprof-temporary-written-{}", std::process::id()));
+        drop(fs::remove_dir_all(&folder));
+        fs::create_dir_all(&folder).unwrap();
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                // As the tables of an export, each of which is a file, until there is no folder for it any more.
+                let mut files = 0;
+                while files < 2_000 && File::create(folder.join(files.to_string())).is_ok() {
+                    files += 1;
+                }
+                files
+            });
+            while fs::read_dir(&folder).unwrap().next().is_none() {
+                std::thread::yield_now();
+            }
+            remove(&folder);
+            assert!(!folder.exists());
+            assert!(writer.join().unwrap() > 0);
+        });
     }
 }
