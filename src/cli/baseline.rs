@@ -199,7 +199,7 @@ fn list(store: &StoreArgs, format: Format) -> Result<()> {
     }
     let text = |name| Heading { name, is_text: true };
     let headings = vec![text("Name"), Heading { name: "Runs", is_text: false }, text("Problem")];
-    let mut table = Table::new("baselines", "Baselines", headings);
+    let mut table = Table::new("baselines", "Baselines", headings).with_key(&["Name"]);
     for name in names {
         let (runs, problem) = match runs(&name) {
             Ok(runs) => (Cell::int(runs), Cell::Null),

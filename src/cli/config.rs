@@ -58,7 +58,8 @@ fn text(name: &'static str) -> Heading {
 }
 
 fn files(defaults: &Defaults) -> Table {
-    let mut table = Table::new("files", "Files", vec![text("Scope"), text("Path"), text("Read")]);
+    let mut table =
+        Table::new("files", "Files", vec![text("Scope"), text("Path"), text("Read")]).with_key(&["Path"]);
     for found in &defaults.files {
         let read = found.refused.as_ref().map_or("yes".to_owned(), |why| format!("no: {why}"));
         table.rows.push(vec![
@@ -73,7 +74,7 @@ fn files(defaults: &Defaults) -> Table {
 /// Every option that has a value if it is not typed.
 fn settings(defaults: &Defaults) -> Table {
     let headings = vec![text("Command"), text("Option"), text("Value"), text("From")];
-    let mut table = Table::new("settings", "Settings in Force", headings);
+    let mut table = Table::new("settings", "Settings in Force", headings).with_key(&["Command", "Option"]);
     let root: Command = root();
     for command in SECTIONS {
         let chosen = defaults.of(command);

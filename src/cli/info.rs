@@ -118,7 +118,8 @@ fn describe(frames: &Frames) -> Result<Document> {
         "files",
         "Files",
         vec![text("Path"), text("Kind"), number("Bytes"), text("Closed"), number("Start (ns)"), number("End (ns)")],
-    );
+    )
+    .with_key(&["Path"]);
     let spans = time_spans(frames)?;
     for file in &frames.files {
         // By path: all segments of a ring are of one process.
@@ -140,7 +141,8 @@ fn describe(frames: &Frames) -> Result<Document> {
         "processes",
         "Processes",
         vec![number("Process"), number("Pid"), number("Rank"), number("World Size"), text("Epoch"), text("Path")],
-    );
+    )
+    .with_key(&["Process"]);
     for (ordinal, process) in frames.processes.iter().enumerate() {
         processes.rows.push(vec![
             Cell::id(ordinal as u64),
@@ -162,7 +164,8 @@ fn describe(frames: &Frames) -> Result<Document> {
             number("SMs"),
             number("Memory (bytes)"),
         ],
-    );
+    )
+    .with_key(&["Process", "Device"]);
     for (process, row) in &frames.devices {
         let compute = match (row.compute_major, row.compute_minor) {
             (Some(major), Some(minor)) => format!("{major}.{minor}"),
@@ -177,7 +180,7 @@ fn describe(frames: &Frames) -> Result<Document> {
             Cell::opt(row.memory_bytes),
         ]);
     }
-    let mut rows = Table::new("tables", "Tables", vec![text("Table"), number("Rows")]);
+    let mut rows = Table::new("tables", "Tables", vec![text("Table"), number("Rows")]).with_key(&["Table"]);
     for table in tables::ALL {
         let count = frames.rows(table);
         if count > 0 {
@@ -188,7 +191,8 @@ fn describe(frames: &Frames) -> Result<Document> {
         "summaries",
         "Sums and profiles without records",
         vec![text("Kind"), text("Made by"), number("Rows"), number("Pid"), text("Path")],
-    );
+    )
+    .with_key(&["Kind", "Made by", "Path"]);
     for FileSummary { file, summary } in &frames.summaries {
         summaries.rows.push(vec![
             summary.content.kind().into(),

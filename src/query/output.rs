@@ -85,7 +85,8 @@ fn text(out: &mut dyn Write, answers: &[DataFrame], format: Format, notes: &[Not
             Format::Csv => separated(out, answer, ",", quote_csv)?,
             Format::Tsv => separated(out, answer, "\t", flatten_tsv)?,
             Format::Json => {
-                write!(out, "{{\"name\":\"query\",\"title\":\"Query\",\"rows\":[")?;
+                // Nothing is known of what tells its rows apart.
+                write!(out, "{{\"name\":\"query\",\"title\":\"Query\",\"key\":[],\"rows\":[")?;
                 objects(out, answer, ",\n")?;
                 write!(out, "]}}")?;
             }

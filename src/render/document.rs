@@ -34,15 +34,15 @@ impl Document {
     }
 
     /// Writes all tables in `format`. JSON is one object: `schema`, `notes` (`code`, `text`), `absent` where it is
-    /// known (`table`, `views`) and `tables` (`name`, `title`, `rows`: objects by column name).
+    /// known (`table`, `views`) and `tables` (`name`, `title`, `key`: names of columns, `rows`: objects by column name).
     ///
     /// # Errors
     /// Fails if `out` cannot be written to.
     pub fn write(&self, out: &mut dyn Write, format: Format) -> io::Result<()> {
         if format == Format::Json {
             let notes: Vec<_> = self.notes.iter().map(|n| json!({ "code": n.code, "text": n.text })).collect();
-            let tables: Vec<_> =
-                self.tables.iter().map(|t| json!({ "name": t.name, "title": t.title, "rows": t.json() })).collect();
+            let table = |t: &Table| json!({ "name": t.name, "title": t.title, "key": t.key, "rows": t.json() });
+            let tables: Vec<_> = self.tables.iter().map(table).collect();
             let mut document = json!({ "schema": self.schema, "notes": notes });
             if let Some(absent) = &self.absent {
                 let absent = absent.iter().map(|a| json!({ "table": a.table, "views": a.views }));

@@ -111,6 +111,9 @@ pub struct Table {
     pub name: &'static str,
     /// The columns.
     pub headings: Vec<Heading>,
+    /// The names of the columns that tell rows apart, in this answer and in the next one; empty for lists of records, and
+    /// for one row.
+    pub key: &'static [&'static str],
     /// The rows, as many cells each as there are headings.
     pub rows: Vec<Vec<Cell>>,
 }
@@ -141,7 +144,12 @@ const WIDTH_ROWS: usize = 100;
 impl Table {
     /// A table without rows.
     pub fn new(name: &'static str, title: &'static str, headings: Vec<Heading>) -> Self {
-        Table { title, name, headings, rows: Vec::new() }
+        Table { title, name, headings, key: &[], rows: Vec::new() }
+    }
+
+    /// The same table, whose rows are told apart by the columns of these names.
+    pub fn with_key(self, key: &'static [&'static str]) -> Self {
+        Table { key, ..self }
     }
 
     /// Writes the table in `format`; `json` lacks the enclosing document, which the caller adds notes to.

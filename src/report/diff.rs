@@ -163,7 +163,8 @@ impl Shown<'_> {
                 text("Name"),
                 text("Name Before"),
             ],
-        );
+        )
+        .with_key(&["Name", "Name Before"]);
         let most = self.top.unwrap_or(usize::MAX);
         table.rows = self
             .diff
@@ -216,6 +217,7 @@ impl Shown<'_> {
             let run = |run: &Run| json!({ "source": run.source, "gpus": run.gpus, "processes": run.processes, "steps": run.steps, "notes": run.notes });
             runs.iter().map(run).collect::<Vec<_>>()
         };
+        let table = self.table();
         let (unit, factor) = match diff.unit {
             Unit::Run => ("run", None),
             Unit::Step => ("step", None),
@@ -234,7 +236,8 @@ impl Shown<'_> {
             "before": side(self.sides[0]),
             "after": side(self.sides[1]),
             "rows_in_all": diff.rows.len(),
-            "rows": self.table().json(),
+            "key": table.key,
+            "rows": table.json(),
         })
     }
 }

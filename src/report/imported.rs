@@ -201,7 +201,7 @@ fn duration_table(section: Section, rows: &[DurationRow], maker: &str, order: &O
     let mut headings =
         ["Time (%)", "Total Time (ns)", "Calls", "Avg (ns)", "Min (ns)", "Max (ns)"].map(number).to_vec();
     headings.extend(["Name", "Summed by"].map(text));
-    let mut table = Table::new(section.table_name(), title, headings);
+    let mut table = Table::new(section.table_name(), title, headings).with_key(&["Name", "Summed by"]);
     let summary = durations(rows);
     let total = summary.total_ns();
     for row in order.rows_of(summary) {
@@ -226,7 +226,8 @@ fn size_table(rows: &[SizeRow], maker: &str, order: &Order) -> Table {
         ["Total (bytes)", "Count", "Min (bytes)", "Max (bytes)", "Total Time (ns)"].map(number).to_vec();
     headings.extend(["Operation", "Device", "Summed by"].map(text));
     let mut table =
-        Table::new("imported_size_summary", "Memory operations by size, summed by another tool", headings);
+        Table::new("imported_size_summary", "Memory operations by size, summed by another tool", headings)
+            .with_key(&["Operation", "Device", "Summed by"]);
     for row in rows.iter().take(order.top.unwrap_or(usize::MAX)) {
         table.rows.push(vec![
             Cell::opt(row.total_bytes),
@@ -250,7 +251,7 @@ fn sample_table(profile: &SampleProfile, order: &Order) -> Table {
     };
     let mut headings = ["Self (%)", own, total, "Samples"].map(number).to_vec();
     headings.extend(["Function", "Thread"].map(text));
-    let mut table = Table::new("cpu_samples", "CPU profile, sampled", headings);
+    let mut table = Table::new("cpu_samples", "CPU profile, sampled", headings).with_key(&["Function", "Thread"]);
     let mut rows: Vec<_> = profile.rows.iter().collect();
     match order.sort {
         SortKey::Name => rows.sort_by(|a, b| a.name.cmp(&b.name)),
@@ -276,7 +277,8 @@ fn sample_table(profile: &SampleProfile, order: &Order) -> Table {
 fn function_table(functions: &[FunctionRow], order: &Order) -> Table {
     let mut headings = ["Calls", "Primitive Calls", "Self Time (s)", "Total Time (s)", "Line"].map(number).to_vec();
     headings.extend(["Function", "File"].map(text));
-    let mut table = Table::new("cpu_functions", "CPU profile, Python functions", headings);
+    let mut table = Table::new("cpu_functions", "CPU profile, Python functions", headings)
+        .with_key(&["Line", "Function", "File"]);
     for row in pstats::sorted(functions, order).into_iter().take(order.top.unwrap_or(usize::MAX)) {
         table.rows.push(vec![
             Cell::int(row.calls),
@@ -294,7 +296,7 @@ fn function_table(functions: &[FunctionRow], order: &Order) -> Table {
 fn range_table(labels: &Labels, ranges: Vec<NamedRanges>, order: &Order) -> Table {
     let mut headings = ["Self (%)", "Self Time (ns)", "Total Time (ns)", "Calls"].map(number).to_vec();
     headings.push(text("Range"));
-    let mut table = Table::new("cpu_ranges", "CPU profile, ranges by name", headings);
+    let mut table = Table::new("cpu_ranges", "CPU profile, ranges by name", headings).with_key(&["Range"]);
     let whole: u128 = ranges.iter().map(|row| row.own_ns).sum();
     let mut rows: Vec<(&str, NamedRanges)> = ranges.into_iter().map(|row| (labels.text(row.name), row)).collect();
     rows.sort_by(|(a, x), (b, y)| {

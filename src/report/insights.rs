@@ -167,7 +167,7 @@ pub fn table(labels: &Labels, filter: &Filter) -> Result<Table> {
         "Advice",
     ];
     let heading = |&name: &&'static str| Heading { name, is_text: texts.contains(&name) };
-    let mut table = Table::new(NAME, TITLE, columns.iter().map(heading).collect());
+    let mut table = Table::new(NAME, TITLE, columns.iter().map(heading).collect()).with_key(&["Status", "Name"]);
     let (observed_ns, busy_ns) = (insights.facts.observed_ns(), insights.facts.busy_ns());
     let saying = |status: &str, name: &str, what: &str, why: &str| {
         let mut row = vec![Cell::Null; columns.len()];

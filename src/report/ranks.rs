@@ -6,7 +6,7 @@ mod tables;
 use crate::analysis::ranks::{HeatMap, Ranks};
 use crate::render::schemas;
 use crate::render::table::{Format, Table};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
 /// What makes a row of the table.
@@ -126,6 +126,7 @@ impl Shown<'_> {
                 })
                 .collect::<Vec<Value>>()
         });
+        let tables = [self.ranks_table(), self.communicators_table(), self.collectives_table()];
         json!({
             "schema": schemas::RANKS,
             "verdict": ranks.verdict(),
@@ -172,9 +173,10 @@ impl Shown<'_> {
                 "imbalance": memory.map(|m| m.imbalance),
             },
             "collectives_in_all": ranks.collectives.len(),
-            "ranks": self.ranks_table().json(),
-            "communicators": self.communicators_table().json(),
-            "collectives": (self.rows == Rows::Collectives).then(|| self.collectives_table().json()),
+            "keys": tables.iter().map(|table| (table.name.to_owned(), table.key.into())).collect::<Map<String, Value>>(),
+            "ranks": tables[0].json(),
+            "communicators": tables[1].json(),
+            "collectives": (self.rows == Rows::Collectives).then(|| tables[2].json()),
             "heat_map": ranks.heat_map.as_ref().map(|map| json!({
                 "from_ns": map.from_ns,
                 "bin_ns": map.bin_ns,

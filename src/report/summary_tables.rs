@@ -53,24 +53,17 @@ pub fn tables(labels: &Labels, filter: &Filter, request: &Request, percentiles: 
     let mut out = Vec::new();
     if gpu {
         let summary = grouping::gpu_summary(labels, grouping, wanted, filter)?;
-        out.push(table("gpu_summary", "GPU activities", "Name", summary, request, percentiles));
+        out.push(table("gpu_summary", "GPU activities", summary, request, percentiles));
     }
     if api {
         let summary = grouping::api_summary(labels, grouping.split.process, wanted, filter)?;
-        out.push(table("api_summary", "API calls", "Name", summary, request, percentiles));
+        out.push(table("api_summary", "API calls", summary, request, percentiles));
     }
     out.extend(super::imported::tables(labels, filter, request)?);
     Ok(out)
 }
 
-fn table(
-    name: &'static str,
-    title: &'static str,
-    subject: &'static str,
-    summary: Summary,
-    request: &Request,
-    percentiles: bool,
-) -> Table {
+fn table(name: &'static str, title: &'static str, summary: Summary, request: &Request, percentiles: bool) -> Table {
     let number = |name| Heading { name, is_text: false };
     let mut headings: Vec<Heading> =
         ["Time (%)", "Total Time (ns)", "Calls", "Avg (ns)", "Min (ns)"].map(number).to_vec();
@@ -82,8 +75,8 @@ fn table(
     if is_estimate {
         headings.extend([TOTAL_WITHIN, COUNT_WITHIN].map(number));
     }
-    headings.push(Heading { name: subject, is_text: true });
-    let mut table = Table::new(name, title, headings);
+    headings.push(Heading { name: "Name", is_text: true });
+    let mut table = Table::new(name, title, headings).with_key(&["Name"]);
     let total = summary.total_ns().max(1) as f64;
     for mut row in request.order.rows_of(summary) {
         let mean = row.exact_mean_ns();

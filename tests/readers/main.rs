@@ -23,4 +23,5 @@ mod truth_of_every_reader;
 mod unread;
 mod views_edges;
 mod views_golden;
+mod views_keys;
 mod whole_graphs;

@@ -103,7 +103,7 @@ fn processes(all: &[Process]) -> Table {
         text("Process"),
         text("Command"),
     ];
-    let mut table = Table::new("processes", "Recorded Processes", headings);
+    let mut table = Table::new("processes", "Recorded Processes", headings).with_key(&["Pid"]);
     for process in all {
         let status = &process.status;
         let count = |key: &str| Cell::opt(status.get(key).and_then(Value::as_u64));
@@ -134,7 +134,8 @@ fn devices(status: &Value) -> String {
 
 fn uncontrollable(others: &[WithoutSocket]) -> Table {
     let headings = vec![number("Pid"), number("Rank"), text("Process"), text("Why Not"), text("Command")];
-    let mut table = Table::new("uncontrollable", "Processes That Cannot Be Controlled", headings);
+    let mut table =
+        Table::new("uncontrollable", "Processes That Cannot Be Controlled", headings).with_key(&["Pid"]);
     for person in others {
         table.rows.push(vec![
             Cell::id(person.pid),

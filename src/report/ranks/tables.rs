@@ -46,7 +46,7 @@ impl Shown<'_> {
             number("Peak Memory (bytes)"),
             text("Trace"),
         ];
-        let mut table = Table::new("ranks", "Ranks", headings);
+        let mut table = Table::new("ranks", "Ranks", headings).with_key(&["Rank"]);
         let has_collectives = !self.ranks.collectives.is_empty();
         let row = |row: &RankRow| {
             let late = row.late.as_ref();
@@ -96,7 +96,7 @@ impl Shown<'_> {
             number("Med Algorithm (GB/s)"),
             number("Med Bus (GB/s)"),
         ];
-        let mut table = Table::new("communicators", "Communicators", headings);
+        let mut table = Table::new("communicators", "Communicators", headings).with_key(&["Communicator", "Kind"]);
         let row = |sum: &LaneSum| {
             vec![
                 Cell::Text(self.lane(sum.lane)),
@@ -135,7 +135,8 @@ impl Shown<'_> {
             number("Algorithm (GB/s)"),
             number("Bus (GB/s)"),
         ];
-        let mut table = Table::new("collectives", "Collectives", headings);
+        let mut table =
+            Table::new("collectives", "Collectives", headings).with_key(&["Communicator", "Kind", "Number"]);
         let mut all: Vec<&Timed> = self.ranks.collectives.iter().collect();
         // They come by start, and the sort is stable.
         all.sort_by_key(|c| std::cmp::Reverse(c.skew_ns()));

@@ -18,6 +18,7 @@ pub(super) static CUDA_MEM_ALLOC_SUM: Named = Named {
     tables: &[&tables::MEMORY, &tables::API],
     detail: Detail::Full,
     arguments: &[],
+    key: &["PID", "DevId", "Kind"],
     make: table,
 };
 

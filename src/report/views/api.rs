@@ -21,6 +21,7 @@ pub(super) static CUDA_API_SUM: Named = Named {
     tables: &[&tables::API],
     detail: Detail::Totals,
     arguments: &[],
+    key: &["Name"],
     make: summary,
 };
 
@@ -32,6 +33,7 @@ pub(super) static CUDA_API_TRACE: Named = Named {
     tables: &[&tables::API],
     detail: Detail::Full,
     arguments: &[],
+    key: &[],
     make: trace,
 };
 

@@ -17,6 +17,7 @@ pub(super) static GPU_CLASS_OVERLAP: Named = Named {
     tables: &activity::WORK_TABLES,
     detail: Detail::Totals,
     arguments: &[],
+    key: &["PID", "DevId", "Classes"],
     make: overlap,
 };
 
@@ -28,6 +29,7 @@ pub(super) static GPU_CLASS_SUM: Named = Named {
     tables: &activity::WORK_TABLES,
     detail: Detail::Totals,
     arguments: &[],
+    key: &["PID", "DevId", "Class", "Name"],
     make: names,
 };
 
@@ -39,6 +41,7 @@ pub(super) static HTA_TEMPORAL_BREAKDOWN: Named = Named {
     tables: &activity::WORK_TABLES,
     detail: Detail::Totals,
     arguments: &[],
+    key: &["PID", "DevId"],
     make: temporal,
 };
 

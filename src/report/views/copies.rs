@@ -19,6 +19,7 @@ pub(super) static GPU_HIDDEN_COPIES: Named = Named {
     tables: &activity::WORK_TABLES,
     detail: Detail::Full,
     arguments: &["least", "most"],
+    key: &[],
     make: hidden,
 };
 
@@ -30,6 +31,7 @@ pub(super) static GPU_COALESCABLE: Named = Named {
     tables: &activity::WORK_TABLES,
     detail: Detail::Full,
     arguments: &[],
+    key: &[],
     make: runs,
 };
 

@@ -22,6 +22,7 @@ pub(super) static CUDA_MEMCPY_ASYNC: Named = Named {
     tables: &[&tables::API, &tables::MEMCPY],
     detail: Detail::Full,
     arguments: &[],
+    key: &[],
     make: |view, context| copies(view, context, is_pageable_async),
 };
 
@@ -33,6 +34,7 @@ pub(super) static CUDA_MEMCPY_SYNC: Named = Named {
     tables: &[&tables::API, &tables::MEMCPY],
     detail: Detail::Full,
     arguments: &[],
+    key: &[],
     make: |view, context| copies(view, context, is_blocking),
 };
 
@@ -44,6 +46,7 @@ pub(super) static CUDA_MEMSET_SYNC: Named = Named {
     tables: &[&tables::API, &tables::MEMSET],
     detail: Detail::Full,
     arguments: &[],
+    key: &[],
     make: fills,
 };
 

@@ -16,6 +16,7 @@ pub(super) static CRITICAL_PATH: Named = Named {
     tables: &TABLES,
     detail: Detail::Full,
     arguments: &[],
+    key: &["PID", "Bound by", "Name"],
     make: by_name,
 };
 
@@ -27,6 +28,7 @@ pub(super) static CRITICAL_PATH_SUM: Named = Named {
     tables: &TABLES,
     detail: Detail::Full,
     arguments: &[],
+    key: &["PID", "Bound by"],
     make: by_bound,
 };
 

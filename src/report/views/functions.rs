@@ -17,6 +17,7 @@ pub(super) static FUNCTIONS: Named = Named {
     tables: &[&tables::RANGE],
     detail: Detail::Full,
     arguments: &[NESTED],
+    key: &["Function"],
     make: table,
 };
 
@@ -75,7 +76,7 @@ fn summary(view: &Named, context: &Context, rows: Vec<Function>) -> Table {
 
 fn nested(view: &Named, context: &Context, rows: &[Function]) -> Table {
     let numbers = ["Calls Of Outer", "Calls Of Inner", "Per Call", "Min Per Call", "Max Per Call"];
-    let mut table = view.empty(&numbers, &["Outer", "Inner"]);
+    let mut table = view.empty(&numbers, &["Outer", "Inner"]).with_key(&["Outer", "Inner"]);
     for row in rows {
         for inner in &row.nested {
             table.rows.push(vec![

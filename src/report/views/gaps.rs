@@ -17,6 +17,7 @@ pub(super) static GPU_GAP_CAUSES: Named = Named {
     tables: &in_time::TABLES,
     detail: Detail::Full,
     arguments: &[],
+    key: &["PID", "DevId", "Cause"],
     make: summary,
 };
 

@@ -20,6 +20,7 @@ pub(super) static CUDA_GPU_SUM: Named = Named {
     tables: &[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH, &tables::UVM],
     detail: Detail::Totals,
     arguments: KERNEL_NAMES,
+    key: &["Category", "Operation"],
     make: |view, context| summary(view, context, false),
 };
 
@@ -31,6 +32,7 @@ pub(super) static CUDA_API_GPU_SUM: Named = Named {
     tables: &[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH, &tables::UVM, &tables::API],
     detail: Detail::Totals,
     arguments: KERNEL_NAMES,
+    key: &["Category", "Operation"],
     make: |view, context| summary(view, context, true),
 };
 

@@ -27,6 +27,7 @@ pub(super) static CUDA_GPU_TRACE: Named = Named {
     tables: &[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH, &tables::UVM],
     detail: Detail::Full,
     arguments: &[NVTX_NAME, "base", "mangled"],
+    key: &[],
     make: trace,
 };
 

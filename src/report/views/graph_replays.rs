@@ -17,6 +17,7 @@ pub(super) static CUDA_GRAPH_REPLAYS: Named = Named {
     tables: &activity::WORK_TABLES,
     detail: Detail::Full,
     arguments: &[],
+    key: &["PID", "DevId", "Graph", "Traced"],
     make: table,
 };
 

@@ -20,6 +20,7 @@ pub(super) static OSRT_SUM: Named = Named {
     tables: &[&tables::HOST_CALL],
     detail: Detail::Totals,
     arguments: &[],
+    key: &["Name"],
     make: os_runtime,
 };
 
@@ -31,6 +32,7 @@ pub(super) static MPI_EVENT_SUM: Named = Named {
     tables: &[&tables::HOST_CALL],
     detail: Detail::Totals,
     arguments: &[],
+    key: &["Source", "Name"],
     make: mpi,
 };
 

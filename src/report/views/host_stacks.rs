@@ -23,6 +23,7 @@ pub(super) static CPU_LINES: Named = Named {
     tables: &[&tables::CPU_SAMPLE, &tables::FRAME, &tables::STACK],
     detail: Detail::Full,
     arguments: &[],
+    key: &["Line", "Function", "File"],
     make: cpu_lines,
 };
 
@@ -34,6 +35,7 @@ pub(super) static PYTHON_LINES: Named = Named {
     tables: &[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::LAUNCH_STACK],
     detail: Detail::Full,
     arguments: &[],
+    key: &["Line", "Function", "File"],
     make: python_lines,
 };
 
@@ -145,7 +147,8 @@ impl View for CProfile {
             text("Function"),
             text("File"),
         ];
-        Ok(table(Table::new(self.name(), self.title(), headings), cpu(context, false)?, false))
+        let empty = Table::new(self.name(), self.title(), headings).with_key(&["Function", "File"]);
+        Ok(table(empty, cpu(context, false)?, false))
     }
 
     /// In the layout of `pstats`. How often a function was called cannot be told from samples.

@@ -16,6 +16,7 @@ pub(super) static GPU_IDLE_BREAKDOWN: Named = Named {
     tables: &in_time::TABLES,
     detail: Detail::Full,
     arguments: &[],
+    key: &["PID", "DevId", "Stream", "Category"],
     make: breakdown,
 };
 

@@ -22,6 +22,7 @@ pub(super) static CUDA_KERN_EXEC_SUM: Named = Named {
     tables: &[&tables::KERNEL, &tables::API],
     detail: Detail::Full,
     arguments: KERNEL_NAMES,
+    key: &["PID", "TID", "DevId", "API Name", "Kernel Name"],
     make: summary,
 };
 
@@ -33,6 +34,7 @@ pub(super) static CUDA_KERN_EXEC_TRACE: Named = Named {
     tables: &[&tables::KERNEL, &tables::API],
     detail: Detail::Full,
     arguments: KERNEL_NAMES,
+    key: &[],
     make: trace,
 };
 

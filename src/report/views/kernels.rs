@@ -23,6 +23,7 @@ pub(super) static CUDA_GPU_KERN_SUM: Named = Named {
     tables: &[&tables::KERNEL],
     detail: Detail::Totals,
     arguments: &[NVTX_NAME, "base", "mangled"],
+    key: &["Name"],
     make: |view, context| summary(view, context, false),
 };
 
@@ -35,6 +36,7 @@ pub(super) static CUDA_GPU_KERN_GB_SUM: Named = Named {
     // Grid and block are what a reader may leave out of the totals.
     detail: Detail::Full,
     arguments: &[NVTX_NAME, "base", "mangled"],
+    key: &["GridXYZ", "BlockXYZ", "Name"],
     make: |view, context| summary(view, context, true),
 };
 

@@ -19,6 +19,7 @@ pub(super) static CUDA_LAUNCH_STATS: Named = Named {
     tables: &[&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET, &tables::GRAPH, &tables::API],
     detail: Detail::Full,
     arguments: KERNEL_NAMES,
+    key: &["Kind", "Name"],
     make: statistics,
 };
 

@@ -24,6 +24,7 @@ pub(super) static GPU_GAPS: Named = Named {
     tables: TABLES,
     detail: Detail::Full,
     arguments: &[],
+    key: &[],
     make: gaps,
 };
 
@@ -35,6 +36,7 @@ pub(super) static GPU_TIME_UTIL: Named = Named {
     tables: TABLES,
     detail: Detail::Full,
     arguments: &[],
+    key: &[],
     make: utilization,
 };
 

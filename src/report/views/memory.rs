@@ -27,6 +27,7 @@ pub(super) static CUDA_GPU_MEM_TIME_SUM: Named = Named {
     tables: TABLES,
     detail: Detail::Totals,
     arguments: &[],
+    key: &["Operation"],
     make: by_time,
 };
 
@@ -38,6 +39,7 @@ pub(super) static CUDA_GPU_MEM_SIZE_SUM: Named = Named {
     tables: TABLES,
     detail: Detail::Full,
     arguments: &[],
+    key: &["Operation"],
     make: by_size,
 };
 

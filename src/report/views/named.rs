@@ -24,6 +24,8 @@ pub struct Named {
     pub detail: Detail,
     /// Arguments that may follow the name.
     pub arguments: &'static [&'static str],
+    /// The columns that tell rows apart; none: the rows are records, or there is one.
+    pub key: &'static [&'static str],
     /// Makes the table.
     pub make: fn(&Named, &Context) -> Result<Table>,
 }
@@ -61,13 +63,13 @@ impl Named {
     pub(super) fn empty(&self, numbers: &[&'static str], texts: &[&'static str]) -> Table {
         let heading = |is_text| move |&name: &&'static str| Heading { name, is_text };
         let headings = numbers.iter().map(heading(false)).chain(texts.iter().map(heading(true)));
-        Table::new(self.name, self.title, headings.collect())
+        Table::new(self.name, self.title, headings.collect()).with_key(self.key)
     }
 
     /// An empty table; of `columns`, those in `texts` hold text.
     pub(super) fn mixed(&self, columns: &[&'static str], texts: &[&'static str]) -> Table {
         let heading = |&name: &&'static str| Heading { name, is_text: texts.contains(&name) };
-        Table::new(self.name, self.title, columns.iter().map(heading).collect())
+        Table::new(self.name, self.title, columns.iter().map(heading).collect()).with_key(self.key)
     }
 }
 

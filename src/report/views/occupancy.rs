@@ -22,6 +22,7 @@ pub(super) static GPU_OCCUPANCY: Named = Named {
     // Registers and sizes are what a reader may leave out of the totals.
     detail: Detail::Full,
     arguments: &["base", "mangled"],
+    key: &["PID", "DevId", "GridXYZ", "BlockXYZ", "Registers", "Shared Memory (bytes)", "Name"],
     make: table,
 };
 

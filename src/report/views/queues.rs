@@ -19,6 +19,7 @@ pub(super) static GPU_QUEUE_LENGTH: Named = Named {
     tables: &in_time::TABLES,
     detail: Detail::Full,
     arguments: &[],
+    key: &["PID", "DevId", "Stream"],
     make: lengths,
 };
 
@@ -30,6 +31,7 @@ pub(super) static GPU_COPY_BANDWIDTH: Named = Named {
     tables: &[&tables::MEMCPY, &tables::SAMPLE],
     detail: Detail::Full,
     arguments: &[],
+    key: &["PID", "DevId", "Operation"],
     make: bandwidth,
 };
 

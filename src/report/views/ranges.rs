@@ -23,6 +23,7 @@ pub(super) static NVTX_SUM: Named = Named {
     tables: &[&tables::RANGE],
     detail: Detail::Totals,
     arguments: &[],
+    key: &["Style", "Range"],
     make: |view, context| summary(view, context, true, |_| true),
 };
 
@@ -34,6 +35,7 @@ pub(super) static NVTX_PUSHPOP_SUM: Named = Named {
     tables: &[&tables::RANGE],
     detail: Detail::Totals,
     arguments: &[],
+    key: &["Range"],
     make: |view, context| summary(view, context, false, |style| style != START_END),
 };
 
@@ -45,6 +47,7 @@ pub(super) static NVTX_STARTEND_SUM: Named = Named {
     tables: &[&tables::RANGE],
     detail: Detail::Totals,
     arguments: &[],
+    key: &["Range"],
     make: |view, context| summary(view, context, false, |style| style == START_END),
 };
 
@@ -56,6 +59,7 @@ pub(super) static NVTX_PUSHPOP_TRACE: Named = Named {
     tables: &[&tables::RANGE],
     detail: Detail::Full,
     arguments: &[],
+    key: &["PID", "RangeId"],
     make: trace,
 };
 

@@ -30,6 +30,7 @@ pub(super) static NVTX_GPU_PROJ_SUM: Named = Named {
     tables: TABLES,
     detail: Detail::Full,
     arguments: &[],
+    key: &["Range", "Style"],
     make: summary,
 };
 
@@ -41,6 +42,7 @@ pub(super) static NVTX_GPU_PROJ_TRACE: Named = Named {
     tables: TABLES,
     detail: Detail::Full,
     arguments: &[],
+    key: &["PID", "RangeId"],
     make: trace,
 };
 
@@ -52,6 +54,7 @@ pub(super) static NVTX_KERN_SUM: Named = Named {
     tables: &[&tables::KERNEL, &tables::API, &tables::RANGE],
     detail: Detail::Full,
     arguments: KERNEL_NAMES,
+    key: &["NVTX Range", "Style", "PID", "TID", "Kernel Name"],
     make: kernels,
 };
 

@@ -22,6 +22,7 @@ pub(super) static OPENACC_SUM: Named = Named {
     tables: &[&tables::OPENACC],
     detail: Detail::Full,
     arguments: &[],
+    key: &["Name"],
     make: openacc,
 };
 
@@ -33,6 +34,7 @@ pub(super) static OPENMP_SUM: Named = Named {
     tables: &[&tables::OPENMP],
     detail: Detail::Totals,
     arguments: &[],
+    key: &["Name"],
     make: openmp,
 };
 

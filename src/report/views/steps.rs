@@ -19,6 +19,7 @@ pub(super) static STEPS: Named = Named {
     tables: &TABLES,
     detail: Detail::Full,
     arguments: &[],
+    key: &["PID", "Step"],
     make: each,
 };
 
@@ -30,6 +31,7 @@ pub(super) static STEPS_SUM: Named = Named {
     tables: &TABLES,
     detail: Detail::Full,
     arguments: &[],
+    key: &["PID"],
     make: summary,
 };
 
@@ -41,6 +43,7 @@ pub(super) static STEPS_SLOW: Named = Named {
     tables: &TABLES,
     detail: Detail::Full,
     arguments: &[],
+    key: &["PID", "Step", "Kind", "Name"],
     make: slowest,
 };
 

@@ -16,6 +16,7 @@ pub(super) static CUDA_API_SYNC: Named = Named {
     tables: &[&tables::API],
     detail: Detail::Full,
     arguments: &[],
+    key: &[],
     make: list,
 };
 

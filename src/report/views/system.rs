@@ -17,6 +17,7 @@ pub(super) static SYSTEM: Named = Named {
     tables: &[&tables::SAMPLE, &tables::RANGE],
     detail: Detail::Full,
     arguments: &[],
+    key: &["Host", "Source", "GPU", "PID", "Metric"],
     make,
 };
 

@@ -18,6 +18,7 @@ pub(super) static GPU_TENSOR_CORE_GUESS: Named = Named {
     tables: &activity::WORK_TABLES,
     detail: Detail::Totals,
     arguments: &[],
+    key: &["PID", "DevId", "Guess"],
     make: guess,
 };
 

@@ -16,6 +16,7 @@ pub(super) static GPU_TIME_BREAKDOWN: Named = Named {
     tables: &activity::WORK_TABLES,
     detail: Detail::Totals,
     arguments: &[],
+    key: &["PID", "DevId"],
     make: breakdown,
 };
 

@@ -23,6 +23,7 @@ pub(super) static UM_SUM: Named = Named {
     tables: TABLES,
     detail: Detail::Full,
     arguments: &["rows"],
+    key: &["Virtual Address"],
     make: by_address,
 };
 
@@ -34,6 +35,7 @@ pub(super) static UM_TOTAL_SUM: Named = Named {
     tables: TABLES,
     detail: Detail::Full,
     arguments: &[],
+    key: &[],
     make: totals,
 };
 
@@ -45,6 +47,7 @@ pub(super) static UM_CPU_PAGE_FAULTS_SUM: Named = Named {
     tables: &[&tables::UVM],
     detail: Detail::Full,
     arguments: &[],
+    key: &["CPU Instruction Address"],
     make: cpu_faults,
 };
 

@@ -17,6 +17,7 @@ pub(super) static CUDA_GPU_TIME_UTIL_MAP: Named = Named {
     tables: &activity::WORK_TABLES,
     detail: Detail::Totals,
     arguments: &["bins"],
+    key: &["PID", "DevId", "Start (ns)"],
     make: map,
 };
 
