@@ -1,6 +1,7 @@
 //! The command line: one file per subcommand, holding its arguments and its `run`.
 
 pub(crate) mod baseline;
+pub(crate) mod cluster;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod convert;
@@ -76,6 +77,9 @@ enum Command {
     /// Hold the ranks of one distributed run against each other: who makes the others wait, and why
     #[command(long_about = ranks::ABOUT)]
     Ranks(ranks::Args),
+    /// Report on a run with Apache Spark, where it is too large for one machine
+    #[command(long_about = cluster::ABOUT)]
+    Cluster(cluster::Args),
     /// Keep runs under a name, for later runs to be compared with
     #[command(long_about = baseline::ABOUT)]
     Baseline(baseline::Args),
@@ -214,6 +218,7 @@ fn carry_out(command: Command) -> Result<Ended> {
         Command::Nvprof(args) => return nvprof::run(&args),
         Command::Diff(args) => return diff::run(&args),
         Command::Ranks(args) => return ranks::run(&args),
+        Command::Cluster(args) => cluster::run(&args),
         Command::Baseline(args) => baseline::run(&args),
         Command::Report(args) => report::run(args),
         Command::Export(args) => export::run(&args),

@@ -17,7 +17,8 @@
 //!    reports ([`report::VIEWS`]), which [`render`] writes as text, CSV, TSV, JSON or Markdown.
 //!    [`lines`] says on which line of a timeline a record is drawn, and what lines and records are called there.
 //!    [`export`] writes all rows for other tools, one format per file, in one order of time
-//!    ([`trace::ordered`]); [`timeline`] draws them as a page, from a server or as a picture; [`query`] answers SQL.
+//!    ([`trace::ordered`]); [`timeline`] draws them as a page, from a server or as a picture; [`query`] answers SQL;
+//!    [`cluster`] has Spark add up exported rows and shows the sums as [`report`] would.
 //! 5. **Watching.** [`live`] follows traces that are still written, [`top`] shows their last seconds; [`control`] finds
 //!    processes that record and tells them what to do.
 //! 6. **Asking.** [`cli`] has one file per subcommand; only `main` exits. [`mcp`] answers other programs: each of their
@@ -49,6 +50,7 @@
 
 pub mod analysis;
 pub mod cli;
+pub(crate) mod cluster;
 pub(crate) mod control;
 pub mod cupti;
 pub mod demangle;

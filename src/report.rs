@@ -11,6 +11,7 @@ use crate::trace::select::Filter;
 use crate::trace::sink::Need;
 use trace_format::tables::ShapeRow;
 
+pub(crate) mod absent;
 pub mod classic;
 pub mod diff;
 pub mod diff_flame;

@@ -14,6 +14,10 @@ pub const CHUNKS: i64 = 30;
 /// The shortest gap that nsys speaks of.
 pub const LEAST_GAP_NS: i64 = 500_000_000;
 
+/// Kinds of overhead that the profiler itself causes: nsys's own, flushes of buffers, instrumentation, resources. What the driver takes
+/// for compiling and for loading code is the program's.
+pub const OF_PROFILER: [u32; 4] = [0, 0x1_0000, 0x2_0000, 0x3_0000];
+
 /// A stretch of little use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {

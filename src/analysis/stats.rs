@@ -142,6 +142,22 @@ impl Stats {
         }
     }
 
+    /// The statistics of durations that somebody else has added up. Of their quantiles only the median can be asked: `median_times_2`
+    /// is twice that.
+    pub fn of_sums(
+        count: u64,
+        total_ns: u128,
+        sum_squares: u128,
+        (min_ns, max_ns): (i64, i64),
+        median_times_2: i64,
+    ) -> Stats {
+        let mut durations = Durations::default();
+        // Two durations with the same middle.
+        durations.push(median_times_2 / 2);
+        durations.push(median_times_2 - median_times_2 / 2);
+        Stats { count, total_ns, min_ns, max_ns, sum_squares, durations, sample: None }
+    }
+
     /// Adds one valid duration (never negative).
     #[inline]
     pub fn add(&mut self, ns: i64, wanted: Wanted) {

@@ -11,6 +11,7 @@ mod by_class;
 mod copies;
 mod copy_calls;
 mod critical_path;
+pub(crate) mod from_sums;
 mod functions;
 mod gaps;
 mod gpu;

@@ -35,6 +35,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("export", &["analysis", "cupti", "error", "exchange", "lines", "render", "trace"]),
     ("timeline", &["analysis", "demangle", "error", "lines", "metrics", "numbers", "render", "trace"]),
     ("query", &["analysis", "cupti", "demangle", "error", "export", "open", "render", "report", "trace"]),
+    ("cluster", &["analysis", "error", "exchange", "note", "render", "report"]),
     // Watching.
     ("live", &["error", "open", "os"]),
     ("top", &["cupti", "demangle", "error", "live", "render", "trace"]),
@@ -44,8 +45,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "analysis", "control", "demangle", "doctor", "error", "export", "import", "launch", "live", "mcp",
-            "numbers", "open", "os", "query", "render", "report", "shell", "timeline", "top", "trace",
+            "analysis", "cluster", "control", "demangle", "doctor", "error", "export", "import", "launch", "live",
+            "mcp", "numbers", "open", "os", "query", "render", "report", "shell", "timeline", "top", "trace",
         ],
     ),
 ];

@@ -6,6 +6,7 @@ mod common;
 
 mod bare_trace;
 mod book;
+mod cluster;
 mod column_names;
 mod completeness;
 mod config;

@@ -9,4 +9,5 @@ mod columnar;
 mod mcp;
 mod perfetto_sql;
 mod python;
+mod spark;
 mod sqlite;

@@ -2,10 +2,10 @@
 
 use crate::render::document::Absent;
 use crate::render::table::Table;
+use crate::report::absent::absent_of;
 use crate::report::{View, summary_tables, views};
 use crate::trace::frames::Frames;
 use trace_format::schema::TableSpec;
-use trace_format::tables;
 
 /// The kinds of records that an answer is made of and of which the trace has none. `shown` are the tables of the answer.
 pub(super) fn absent(asked: &[(&'static dyn View, Vec<String>)], frames: &Frames, shown: &[Table]) -> Vec<Absent> {
@@ -16,18 +16,5 @@ pub(super) fn absent(asked: &[(&'static dyn View, Vec<String>)], frames: &Frames
         let summaries = summary_tables::READ.iter().filter(|(name, _)| is_shown(name));
         read.extend(summaries.map(|(name, tables)| (*name, tables.to_vec())));
     }
-    let mut absent: Vec<Absent> = Vec::new();
-    for (view, tables) in read {
-        // Of windows and losses a trace may rightly have none: what they mean is in the notes.
-        let is_missed = |table: &&&'static TableSpec| {
-            frames.rows(table) == 0 && ![tables::CAPTURE.name, tables::LOSS.name].contains(&table.name)
-        };
-        for table in tables.iter().filter(is_missed) {
-            match absent.iter_mut().find(|known| known.table == table.name) {
-                Some(known) => known.views.push(view),
-                None => absent.push(Absent { table: table.name, views: vec![view] }),
-            }
-        }
-    }
-    absent
+    absent_of(read, |table| frames.rows(table) > 0)
 }

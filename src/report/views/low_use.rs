@@ -3,7 +3,7 @@
 
 use super::named::{Clock, Named, pid, ratio};
 use crate::analysis::listing;
-use crate::analysis::low_use::{long_gaps, stretches};
+use crate::analysis::low_use::{OF_PROFILER, long_gaps, stretches};
 use crate::error::Result;
 use crate::render::table::{Cell, Table};
 use crate::report::Context;
@@ -55,10 +55,6 @@ fn work(context: &Context) -> Result<BTreeMap<(u32, u32, u32), Times>> {
     Ok(by_place)
 }
 
-/// Kinds of overhead that the profiler itself causes: nsys's own, flushes of buffers, instrumentation, resources. What the driver takes
-/// for compiling and for loading code is the program's.
-const OF_PROFILER: [u32; 4] = [0, 0x1_0000, 0x2_0000, 0x3_0000];
-
 /// What the profiler itself took, by process.
 fn overhead(context: &Context) -> Result<BTreeMap<u32, Times>> {
     context.frames.fold(
@@ -87,7 +83,7 @@ fn overhead(context: &Context) -> Result<BTreeMap<u32, Times>> {
 type Find<T> = fn(&[(i64, i64)], &[(i64, i64)]) -> Vec<T>;
 
 /// Process, device, context, and what was found there.
-type Found<T> = ((u32, u32, u32), T);
+pub(super) type Found<T> = ((u32, u32, u32), T);
 
 /// What `find` finds in the work of each place.
 fn found<T>(context: &Context, find: Find<T>) -> Result<Vec<Found<T>>> {
@@ -100,26 +96,34 @@ fn found<T>(context: &Context, find: Find<T>) -> Result<Vec<Found<T>>> {
     Ok(work(context)?.into_iter().flat_map(of_place).collect())
 }
 
-fn place_cells(context: &Context, (process, device, of_context): (u32, u32, u32)) -> [Cell; 3] {
-    [pid(context.frames, process), Cell::id(device), Cell::id(of_context)]
+/// A process, a device and a context of it.
+type PlaceOfGap = (u32, u32, u32);
+
+fn place_cells(pid: Cell, (_, device, of_context): PlaceOfGap) -> [Cell; 3] {
+    [pid, Cell::id(device), Cell::id(of_context)]
+}
+
+fn gaps(view: &Named, context: &Context) -> Result<Table> {
+    let (frames, clock) = (context.frames, Clock::new(context.frames));
+    let of = |process| pid(frames, process);
+    Ok(gaps_table(view, found(context, long_gaps)?, of, |process, ns| clock.cell(frames, process, ns)))
 }
 
 /// Gaps of half a second and more, the longest first.
-fn gaps(view: &Named, context: &Context) -> Result<Table> {
+pub(super) fn gaps_table(
+    view: &Named,
+    mut gaps: Vec<Found<(i64, i64)>>,
+    pid: impl Fn(u32) -> Cell,
+    clock: impl Fn(u32, i64) -> Cell,
+) -> Table {
     let mut table = view.empty(&["Row#", "Duration (ns)", "Start (ns)", "PID", "Device ID", "Context ID"], &[]);
-    let clock = Clock::new(context.frames);
-    let mut gaps = found(context, long_gaps)?;
     gaps.sort_by_key(|&(place, (start, end))| (start.saturating_sub(end), start, place));
     for (number, (place, (start, end))) in (1_u32..).zip(gaps) {
-        let mut row = vec![
-            Cell::id(number),
-            Cell::int(end.saturating_sub(start)),
-            clock.cell(context.frames, place.0, start),
-        ];
-        row.extend(place_cells(context, place));
+        let mut row = vec![Cell::id(number), Cell::int(end.saturating_sub(start)), clock(place.0, start)];
+        row.extend(place_cells(pid(place.0), place));
         table.rows.push(row);
     }
-    Ok(table)
+    table
 }
 
 /// Stretches with less than half of their time in use, the least used first.
@@ -141,7 +145,7 @@ fn utilization(view: &Named, context: &Context) -> Result<Table> {
             Cell::int(stretch.duration_ns()),
             clock.cell(context.frames, place.0, stretch.start_ns),
         ];
-        row.extend(place_cells(context, place));
+        row.extend(place_cells(pid(context.frames, place.0), place));
         table.rows.push(row);
     }
     Ok(table)

@@ -54,6 +54,11 @@ fn operation(table: &TableSpec, kind: u32) -> Option<&'static str> {
     }
 }
 
+/// As [`operation`], of the table with this name.
+pub(super) fn operation_of(table: &str, kind: u32) -> Option<&'static str> {
+    operation(TABLES.iter().find(|known| known.name == table)?, kind)
+}
+
 /// The column that tells operations of a table apart.
 fn kind_column(table: &TableSpec) -> Option<&'static TypedColumn<u32>> {
     (table != &tables::MEMSET).then_some(any::KIND)

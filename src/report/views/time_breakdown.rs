@@ -2,7 +2,7 @@
 
 use super::named::{Named, percent, pid};
 use crate::analysis::activity;
-use crate::analysis::overlap::breakdowns;
+use crate::analysis::overlap::{Breakdown, breakdowns};
 use crate::error::Result;
 use crate::render::table::{Cell, Table};
 use crate::report::Context;
@@ -20,8 +20,13 @@ pub(super) static GPU_TIME_BREAKDOWN: Named = Named {
     make: breakdown,
 };
 
-/// One row per device. Each share says of what it is one.
 fn breakdown(view: &Named, context: &Context) -> Result<Table> {
+    let devices = breakdowns(context.labels, context.filter)?;
+    Ok(table(view, devices.into_iter().map(|(place, of)| (pid(context.frames, place.0), place.1, of))))
+}
+
+/// One row per device: pid, index and time. Each share says of what it is one.
+pub(super) fn table(view: &Named, devices: impl Iterator<Item = (Cell, u32, Breakdown)>) -> Table {
     let columns = [
         "PID",
         "DevId",
@@ -43,15 +48,15 @@ fn breakdown(view: &Named, context: &Context) -> Result<Table> {
         "Concurrent of Kernels (%)",
     ];
     let mut table = view.empty(&columns, &[]);
-    for (place, b) in breakdowns(context.labels, context.filter)? {
+    for (pid, device, b) in devices {
         let share = |part: i64, whole: i64| match whole {
             // Of nothing there is no share.
             ..=0 => Cell::Null,
             whole => percent(part.max(0) as u128, whole as u128),
         };
         table.rows.push(vec![
-            pid(context.frames, place.0),
-            Cell::id(place.1),
+            pid,
+            Cell::id(device),
             Cell::int(b.span_ns),
             Cell::int(b.idle_ns),
             share(b.idle_ns, b.span_ns),
@@ -70,5 +75,5 @@ fn breakdown(view: &Named, context: &Context) -> Result<Table> {
             share(b.concurrent_ns, b.kernels_ns),
         ]);
     }
-    Ok(table)
+    table
 }
