@@ -14,6 +14,7 @@ pub(crate) mod column;
 mod counters;
 pub mod field;
 mod find;
+mod insights;
 pub(crate) mod levels;
 mod links;
 mod meta;
@@ -70,14 +71,16 @@ pub struct Timeline {
     pub gaps: Vec<Gap>,
     /// The longest kernels: row and place.
     pub longest: Vec<(usize, u64)>,
+    /// What `report` finds in the trace, and which rank waited when: JSON, as the page gets it.
+    insights: [serde_json::Value; 2],
     /// Whether times count from 1970.
     has_epoch: bool,
     work: HashMap<(u32, u32, u32, (u32, u32)), usize>,
     calls: HashMap<(u32, u32, u32), usize>,
 }
 
-/// What has to be read for a timeline.
-pub fn need() -> Need {
+/// What has to be read for a timeline of one trace or of several.
+pub fn need(several: bool) -> Need {
     let tables = [
         &tables::KERNEL,
         &tables::MEMCPY,
@@ -96,8 +99,16 @@ pub fn need() -> Need {
         &tables::CPU_SAMPLE,
         &tables::FRAME,
         &tables::STACK,
+        // For the findings: when the recording was off, and what was lost.
+        &tables::CAPTURE,
+        &tables::LOSS,
     ];
-    Need { operators: true, ..Need::full(&tables) }
+    let mut need = Need { operators: true, ..Need::full(&tables) };
+    if several {
+        // PyTorch names the communicators of ranks there.
+        need.add(&Need::full(&[&tables::DETAILS]));
+    }
+    need
 }
 
 impl Timeline {
@@ -137,7 +148,9 @@ impl Timeline {
                 counted(model.undrawn, "record")
             ));
         }
+        let start_ns = model.start_ns;
         Ok(Timeline {
+            insights: [insights::insights(labels, filter, start_ns)?, insights::waits(labels, filter, start_ns)?],
             gaps: links::gaps(&model, &tree, frames),
             longest: links::longest_kernels(&model, &tree),
             title: title(frames),

@@ -103,7 +103,8 @@ pub fn run(args: &Args) -> Result<()> {
     // A port that is taken is better known before minutes of reading.
     let server = if args.serve { Some(Server::bind(args.port)?) } else { None };
     let progress = Progress::new(args.quiet, "reading");
-    let mut frames = args.row_arguments.open(&paths, &need())?;
+    let several = paths.len() > 1 || paths.iter().any(|path| !path.is_file());
+    let mut frames = args.row_arguments.open(&paths, &need(several))?;
     args.row_arguments.align(&mut frames, true)?;
     let labels = Labels::new(&frames, args.demangling);
     let filter = args.row_arguments.filter(args.row_arguments.selection()?, &labels)?;

@@ -39,6 +39,8 @@ struct Meta<'a> {
     counters: Vec<Value>,
     totals: BTreeMap<&'static str, u64>,
     notes: &'a [String],
+    insights: &'a Value,
+    waits: &'a Value,
 }
 
 impl Timeline {
@@ -90,6 +92,8 @@ impl Timeline {
             counters: counters.collect(),
             totals: self.totals(),
             notes: &self.notes,
+            insights: &self.insights[0],
+            waits: &self.insights[1],
         };
         serde_json::to_string(&meta).map_err(|e| Error::new(format!("the page's description: {e}")))
     }

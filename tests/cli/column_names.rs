@@ -12,6 +12,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("query/", "columns of SQL, which are what people type"),
     ("timeline/field.rs", "fields of the page's records, which the page's script knows by these names"),
     ("timeline/find.rs", "keys of answers to the page"),
+    ("timeline/insights.rs", "keys of what the page says about the trace"),
     ("timeline/meta.rs", "keys of what the page holds"),
     ("timeline/names.rs", "keys of launch shapes on the page"),
     ("timeline/records.rs", "columns of tiles"),

@@ -103,7 +103,7 @@ fn missed_by_viewers(tables: impl Iterator<Item = &'static TableSpec>) -> Vec<St
 
 /// Which of `tables` the page does not read without a reason.
 fn missed_by_pages(tables: impl Iterator<Item = &'static TableSpec>) -> Vec<String> {
-    let need = timeline::need();
+    let need = timeline::need(false);
     missed(
         tables,
         |table| need.wants(table),
@@ -146,7 +146,7 @@ fn every_table_of_activity_is_on_the_page_or_has_a_reason() {
 
 #[test]
 fn pictures_draw_or_count_what_the_page_reads() {
-    let page = timeline::need();
+    let page = timeline::need(false);
     let missed = missed_by_pictures(tables_of(&[Role::Activity]).filter(|table| page.wants(table)));
     assert!(missed.is_empty(), "{}", missed.join("\n"));
 }

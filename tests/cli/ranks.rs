@@ -56,6 +56,34 @@ fn the_rank_that_makes_the_others_wait_is_named_with_the_cause() {
     // 1.5 of 4.3 milliseconds.
     assert_eq!(map[0].matches('-').count(), 20, "{text}");
 
+    // The page has the map too, and what is found in the run.
+    let path = with_slow(8, 5, 1_500_000, 0).write(&folder, "page");
+    let page = folder.path().join("page.html");
+    gpuprof(&["timeline", "-q", &path, "-o", page.to_str().expect("a path")]);
+    let page = std::fs::read_to_string(page).expect("a page");
+    let (_, meta) = page.split_once("id=\"meta\">").expect("what the page knows");
+    let meta: Value = serde_json::from_str(meta.split_once("</script>").expect("an end").0).expect("JSON");
+    let map = &json(&[&path])["heat_map"];
+    assert_eq!(meta["waits"]["bin_ns"], map["bin_ns"]);
+    let waits: Vec<&Value> =
+        meta["waits"]["ranks"].as_array().expect("ranks").iter().map(|rank| &rank["wait_ns"]).collect();
+    assert_eq!(waits, map["wait_ns"].as_array().expect("ranks").iter().collect::<Vec<_>>());
+    assert!(waits.iter().any(|waits| waits.as_array().is_some_and(|bins| bins.iter().any(|ns| *ns != json!(0)))));
+    let report = gpuprof(&["report", &path, "--view", "insights", "--format", "json"]).stdout;
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    let columns = |row: &Value, names: [&str; 5]| names.map(|name| row[name].clone());
+    let reported: Vec<[Value; 5]> = report["tables"][0]["rows"]
+        .as_array()
+        .expect("rows")
+        .iter()
+        .filter(|row| row["Status"] == "found")
+        .map(|row| columns(row, ["Name", "Gain (ns)", "Evidence", "Longest Dur (ns)", "Advice"]))
+        .collect();
+    let found = meta["insights"]["findings"].as_array().expect("findings");
+    let found: Vec<[Value; 5]> =
+        found.iter().map(|row| columns(row, ["name", "gain_ns", "evidence", "duration_ns", "advice"])).collect();
+    assert!(!found.is_empty() && found == reported, "{found:?} {reported:?}");
+
     let path = with_slow(8, 2, 0, 1_500_000).write(&folder, "host");
     let late = &json(&[&path])["stragglers"];
     assert_eq!((&late[0]["rank"], &late[0]["cause"]), (&2.into(), &"late host".into()), "{late}");

@@ -114,6 +114,40 @@ impl Drop for Server {
 }
 
 #[test]
+fn pages_of_ranks_show_who_waited() {
+    let folder = TempFolder::new("page-ranks");
+    let run = folder.path().join("run");
+    let mut kernels = 0;
+    for rank in [0, 1] {
+        let mut story = Story { pid: 500 + rank, rank: Some((rank, 2)), ..Story::empty() };
+        story.devices.push("GPU".into());
+        for at in 0..40_i64 {
+            // Rank 1 works for longer each time, so that rank 0 waits; every collective ends on both at once.
+            let (begin, works) = (1_000_000 + at * 5_000_000, if rank == 0 { 1_000_000 } else { 2_500_000 });
+            let end = begin + 3_000_000 + at * at % 7 * 10_000;
+            story = story.with_kernel(Name::plain("gemm"), begin, works);
+            story = story.with_kernel(
+                Name::plain("ncclDevKernel_AllReduce_Sum_f32_RING_LL(args)"),
+                begin + works,
+                end - begin - works,
+            );
+        }
+        kernels += story.kernels.len();
+        folder.file(&format!("run/rank{rank}.gpuprof"), &build::native(&story));
+    }
+    let run = run.to_str().expect("a path");
+    try_trace("pages_of_ranks_show_who_waited", &folder, run, &json!({ "kernel": kernels }));
+    let page = std::fs::read_to_string(folder.path().join("page.html")).expect("a page");
+    let (_, waits) = page.split_once("\"waits\":").expect("waits");
+    let waits: Value = serde_json::Deserializer::from_str(waits).into_iter().next().expect("JSON").expect("JSON");
+    let of = |rank: usize| -> i64 {
+        let bins = waits["ranks"][rank]["wait_ns"].as_array().expect("bins");
+        bins.iter().map(|ns| ns.as_i64().expect("a number")).sum()
+    };
+    assert_eq!([of(0), of(1)], [40 * 1_500_000, 0]);
+}
+
+#[test]
 fn a_served_page_does_the_same() {
     let folder = TempFolder::new("page-served");
     let story = Story::sample(20_000).with_ranges();

@@ -266,6 +266,33 @@ class Checks:
         self.browser.settle()
         assert self.state()["selected"], "the longest kernel is not selected"
 
+    def insights(self):
+        """Findings are listed; a click on one goes to the longest of what it rests on, and one on a strip of a rank to its bin."""
+        self.fit()
+        self.browser.run("document.activeElement.blur()")
+        self.browser.key("i")
+        said = self.browser.run("document.getElementById('pane').textContent")
+        assert any(words in said for words in ("Nothing is judged", "Nothing was found", "What could be won back")), said
+        found = self.browser.run("document.querySelectorAll('#pane .jumps button').length")
+        if found:
+            whole = self.state()
+            self.browser.run("document.querySelector('#pane .jumps button').click()")
+            self.browser.settle()
+            state = self.state()
+            span = state["span"]
+            assert span is None or state["from"] <= span["from"] <= span["to"] <= state["to"], f"{span} is not in view: {state}"
+            assert span is None or state["to"] - state["from"] < whole["to"] - whole["from"], "the finding is not shown closer"
+            self.browser.key("Escape")
+        strips = self.browser.run("document.querySelectorAll('#pane .heat canvas').length")
+        if strips:
+            self.fit()
+            whole = self.state()
+            self.browser.run("(() => { const c = document.querySelector('#pane .heat canvas'); c.dispatchEvent(new MouseEvent('click', { clientX: c.getBoundingClientRect().left + c.clientWidth / 2, clientY: c.getBoundingClientRect().top + 2, bubbles: true })); })()")
+            self.browser.settle()
+            state = self.state()
+            assert state["to"] - state["from"] < (whole["to"] - whole["from"]) / 10, f"the bin is not shown closer: {state}"
+        return f"{found} findings, {strips} ranks"
+
     def colours_of_the_longest(self):
         """The ten longest kernels of different names never share a colour."""
         self.browser.run("document.getElementById('tab-kernels').click()")
@@ -381,7 +408,7 @@ class Checks:
         assert any("Content Security Policy" in m for m in self.browser.messages), "no policy"
 
 
-ORDER = ["first_paint", "counts_on_screen", "zoom_by_wheel", "keys", "drag", "span", "statistics_agree", "search", "hover", "click_and_arrows", "gaps", "longest_kernels", "colours_of_the_longest", "tree", "frames", "narrow", "themes", "quiet", "policy"]
+ORDER = ["first_paint", "counts_on_screen", "zoom_by_wheel", "keys", "drag", "span", "statistics_agree", "search", "hover", "click_and_arrows", "gaps", "longest_kernels", "insights", "colours_of_the_longest", "tree", "frames", "narrow", "themes", "quiet", "policy"]
 
 
 def main():
@@ -389,6 +416,7 @@ def main():
     arguments.add_argument("page")
     arguments.add_argument("--expect")
     arguments.add_argument("--figures")
+    arguments.add_argument("--shot", help="a picture of the page as the last check leaves it")
     arguments.add_argument("--only", nargs="*", help="only these checks")
     given = arguments.parse_args()
     if find() is None:
@@ -407,6 +435,8 @@ def main():
             except (AssertionError, Failed, StopIteration) as error:
                 failed += 1
                 print(f"FAILED: {name}: {str(error)[:1000] or traceback.format_exc()}", flush=True)
+        if given.shot:
+            browser.shot(given.shot)
         if given.figures:
             pathlib.Path(given.figures).write_text(json.dumps(checks.figures, indent=2))
     print(f"{len(given.only or ORDER) - failed} of {len(given.only or ORDER)} checks hold")

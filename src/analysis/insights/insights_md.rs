@@ -15,7 +15,7 @@ Generated from `src/analysis/insights/rules/`; do not edit. `GPUPROF_BLESS=1 car
 `gpuprof report` ends with a block `Insights`: what cost the program time on the GPU, how much could be won back at most, and how to
 see it. `gpuprof report --view insights` prints the block alone, with `--format json` or `csv` as a table. `--no-insights` leaves
 it out. Nvprof's text (`gpuprof nvprof`, `--demangling nvprof`), CSV, listings and other views never have it. Above {unasked} records of
-calls and GPU work it has to be asked for with `--view insights`.
+calls and GPU work it has to be asked for with `--view insights`. [The timeline page](timeline.md) lists them too; a click goes to the longest of what each rests on.
 
 - There are at most {most} findings, the largest gain first.
 - **A gain is a bound**, not a promise: no more than this can be won, and often less, because removing one cause may bring up the next.

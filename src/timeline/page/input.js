@@ -161,7 +161,7 @@ class Input {
       ArrowUp: () => (app.scroll.scrollTop -= 44), ArrowDown: () => (app.scroll.scrollTop += 44), PageUp: () => (app.scroll.scrollTop -= page), PageDown: () => (app.scroll.scrollTop += page),
       0: () => app.fit(), Home: () => app.fit(), Backspace: () => app.back(), z: () => span && app.go(span.from, span.to), f: () => selected && app.zoomTo(selected),
       "/": () => this.search(), n: () => app.find.step(1), p: () => app.find.step(-1), "[": () => app.neighbour(-1), "]": () => app.neighbour(1), l: () => link && app.select(link.hit, { move: true }),
-      g: () => this.list("gaps"), k: () => this.list("kernels"), t: () => app.theme(), q: () => app.side(), "?": () => app.about.show(), Escape: () => this.escape(),
+      g: () => this.list("gaps"), k: () => this.list("kernels"), i: () => this.list("insights"), t: () => app.theme(), q: () => app.side(), "?": () => app.about.show(), Escape: () => this.escape(),
     };
     const action = actions[event.key];
     if (!action) return;

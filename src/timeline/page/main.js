@@ -272,6 +272,15 @@ class App {
     this.say(`Idle for ${timeText(wide)} from ${exactTime(start)}`);
   }
 
+  /** Shows the longest of what a finding rests on; some rest on no single record. */
+  jumpToFinding({ what, start_ns: start, duration_ns: wide }) {
+    if (start === null) return this.say(`${what}: no single record shows it`);
+    this.clearSelection();
+    this.overlay.span = { from: start, to: start + wide };
+    this.go(start - wide * 0.35, start + wide * 1.35);
+    this.say(`${what}: ${timeText(wide)} from ${exactTime(start)}`);
+  }
+
   clearSelection() {
     this.overlay.selected = null;
     this.overlay.links = [];

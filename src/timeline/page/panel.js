@@ -73,7 +73,7 @@ function shapeFields(shape) {
   });
 }
 
-const TABS = ["record", "span", "gaps", "kernels", "hits"];
+const TABS = ["record", "span", "gaps", "kernels", "insights", "hits"];
 
 class Panel {
   constructor(app) {
@@ -163,10 +163,10 @@ class Panel {
     return make("dl", {}, ...fields.flatMap(([label, text]) => [make("dt", { textContent: label }), make("dd", { textContent: text })]));
   }
 
-  /** A list whose lines jump somewhere: [title, text, note, share of the bar, colour]. */
+  /** A list whose lines jump somewhere: [title, text, note, share of the bar, colour, what stands below]. */
   list(label, lines, jump) {
     const list = make("ol", { className: "jumps", "aria-label": label });
-    lines.forEach(([title, text, note, share, colour], i) => {
+    lines.forEach(([title, text, note, share, colour, more], i) => {
       const button = make("button", { type: "button", title: "Jump there" },
         make("span", { className: "value", textContent: title }), make("span", { className: "name", textContent: text }), make("span", { className: "note", textContent: note }));
       const bar = make("span", { className: "bar", "aria-hidden": "true" });
@@ -178,7 +178,7 @@ class Panel {
         button.setAttribute("aria-current", "true");
         jump(i);
       });
-      list.append(make("li", {}, button));
+      list.append(make("li", {}, button, ...(more ? [make("p", { textContent: more })] : [])));
     });
     return list;
   }
@@ -189,6 +189,53 @@ class Panel {
     const lines = gaps.map((gap) => [timeText(gap.duration_ns), this.app.rows.byId.get(gap.row)?.short ?? "", `at ${timeText(gap.start_ns)}`, gap.duration_ns / gaps[0].duration_ns, "var(--gapline)"]);
     return [make("p", { className: "lead", textContent: "Times in which a device had nothing to do, between two pieces of work." }),
       this.list("Longest gaps", lines, (i) => this.app.jumpToGap(gaps[i]))];
+  }
+
+  insightsContent() {
+    const { insights, waits } = this.app.meta;
+    const { findings, observed_ns: observed, busy_ns: busy } = insights;
+    if (insights.silence) return [...this.empty(`Nothing is judged: ${insights.silence}.`), ...this.waits(waits)];
+    const lines = findings.map((finding) => [timeText(finding.gain_ns), finding.what, finding.evidence, finding.gain_ns / observed, null, finding.advice]);
+    const found = findings.length === 0 ? "Nothing was found that would gain 2 % or more" : "What could be won back at most";
+    const left = insights.left_out > 0 ? [make("p", { className: "lead", textContent: `${counted(insights.left_out, "smaller finding")} left out.` })] : [];
+    const list = this.list("Insights", lines, (i) => this.app.jumpToFinding(findings[i]));
+    list.classList.add("findings");
+    const reasons = new Map();
+    for (const { name, why } of insights.not_judged) reasons.set(why, [...(reasons.get(why) ?? []), name]);
+    return [
+      make("p", { className: "lead", textContent: `${found}, of the ${timeText(observed)} from the first to the last work of each GPU (${shareText(busy, observed)} busy; confidence: ${insights.confidence}).` }),
+      list,
+      ...left,
+      ...[...reasons].map(([why, names]) => make("p", { className: "lead", textContent: `${names.join(", ")}: not judged, ${why}.` })),
+      ...this.waits(waits),
+    ];
+  }
+
+  /** A strip for each rank, the darker the longer it waited for others; a click goes to the bin. */
+  waits(waits) {
+    if (!waits) return [];
+    const bins = waits.ranks[0].wait_ns.length;
+    const strips = waits.ranks.flatMap(({ number, wait_ns: all }) => {
+      const canvas = make("canvas", { width: bins, height: 1, role: "img", "aria-label": `Rank ${number} waited ${timeText(all.reduce((sum, ns) => sum + ns, 0))} in all` });
+      const g = canvas.getContext("2d");
+      g.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--gapline");
+      all.forEach((ns, i) => {
+        g.globalAlpha = Math.min(1, ns / waits.bin_ns);
+        if (ns > 0) g.fillRect(i, 0, 1, 1);
+      });
+      canvas.style.imageRendering = "pixelated";
+      const binAt = (event) => Math.min(bins - 1, Math.floor((event.offsetX / canvas.clientWidth) * bins));
+      canvas.addEventListener("mousemove", (event) => {
+        canvas.title = `${timeText(all[binAt(event)])} of ${timeText(waits.bin_ns)}`;
+      });
+      canvas.addEventListener("click", (event) => {
+        const from = waits.start_ns + binAt(event) * waits.bin_ns;
+        this.app.go(from - waits.bin_ns * 0.35, from + waits.bin_ns * 1.35);
+        this.app.say(`Rank ${number} waited ${canvas.title}`);
+      });
+      return [make("span", { textContent: `rank ${number}` }), canvas];
+    });
+    return [make("h3", { textContent: `Waiting for other ranks in collectives, by bins of ${timeText(waits.bin_ns)}` }), make("div", { className: "heat" }, ...strips)];
   }
 
   kernelsContent() {

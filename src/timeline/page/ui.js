@@ -254,7 +254,7 @@ const KEYS = [
   ["Wheel, w, s, +, −", "zoom around the mouse"], ["Drag, a, d, ←, →", "move in time (shift+wheel too)"], ["↑, ↓, Page ↑, Page ↓", "move through the rows (wheel over the names too)"],
   ["0, Home", "the whole trace"], ["Backspace", "the view before"], ["Shift+drag, Drag on the axis", "select a span: what it holds"], ["z", "zoom to the span"],
   ["Click", "select a record (Enter on a row: its first in view)"], ["f, Double click", "zoom to the record"], ["[, ]", "the record before, after in its row"], ["l", "from launch to GPU work and back"],
-  ["/", "search"], ["n, p", "next, previous hit"], ["g, k", "longest idle gaps, kernels"], ["t", "dark or light"], ["q", "side panel"], ["Escape", "clear search, span, selection"], ["?", "this help"],
+  ["/", "search"], ["n, p", "next, previous hit"], ["g, k", "longest idle gaps, kernels"], ["i", "insights: what could be faster"], ["t", "dark or light"], ["q", "side panel"], ["Escape", "clear search, span, selection"], ["?", "this help"],
 ];
 const LEGEND = [["kernel", "Kernels, a colour per name"], ["memcpy", "Copies, a colour per direction"], ["memset", "Memory set"], ["runtime", "Runtime API"], ["driver", "Driver API"],
   ["nvtx", "NVTX ranges"], ["functions", "Functions, from CPU samples"], ["sync", "Synchronization"], ["migration", "Data migration"], ["overhead", "Profiling overhead"]];
