@@ -2,6 +2,8 @@
 
 use crate::error::{Error, Result};
 use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -27,8 +29,10 @@ impl Spark {
     pub fn find(home: Option<&Path>, master: &str, conf: &[String], verbose: bool) -> Result<Spark> {
         let spark =
             |home, program| Spark { home, program, master: master.to_owned(), conf: conf.to_vec(), verbose };
+        // It runs in a folder of its own.
+        let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
         let from_environment = std::env::var_os("SPARK_HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
-        if let Some(home) = home.map(Path::to_owned).or(from_environment) {
+        if let Some(home) = home.map(Path::to_owned).or(from_environment).map(absolute) {
             let program = home.join("bin/spark-sql");
             if program.is_file() {
                 return Ok(spark(Some(home), program));
@@ -38,8 +42,9 @@ impl Spark {
             ));
         }
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let found =
-            std::env::split_paths(&path).map(|folder| folder.join("spark-sql")).find(|program| program.is_file());
+        let found = std::env::split_paths(&path)
+            .map(|folder| absolute(folder.join("spark-sql")))
+            .find(|program| program.is_file());
         found.map(|program| spark(None, program)).ok_or_else(|| {
             Error::new("no spark-sql is on the path").remedy(
                 "install Spark 3.4 or later, or `pip install pyspark`, and name its folder with --spark or SPARK_HOME",
@@ -53,8 +58,7 @@ impl Spark {
     /// Fails if Spark cannot be started, or if a statement fails: the error has Spark's words.
     pub fn run(&self, sql: &str) -> Result<String> {
         // Spark leaves a log of its own where it is started.
-        let folder = std::env::temp_dir().join(format!("gpuprof-spark-{}", std::process::id()));
-        fs::create_dir_all(&folder).map_err(|e| Error::at(&folder, format_args!("cannot be created: {e}")))?;
+        let folder = own_folder()?;
         let ran = self.run_in(&folder, sql);
         // What is left of it is the system's to clear away.
         drop(fs::remove_dir_all(&folder));
@@ -90,6 +94,19 @@ impl Spark {
                 .remedy("--verbose passes on all that Spark says"));
         }
         String::from_utf8(output.stdout).map_err(|_| failed(&"answered what is no UTF-8"))
+    }
+}
+
+/// A new folder that nobody else can write into: what is run comes from there.
+fn own_folder() -> Result<PathBuf> {
+    let mut attempt = 0;
+    loop {
+        let folder = std::env::temp_dir().join(format!("gpuprof-spark-{}-{attempt}", std::process::id()));
+        match fs::DirBuilder::new().mode(0o700).create(&folder) {
+            Ok(()) => return Ok(folder),
+            Err(e) if e.kind() == ErrorKind::AlreadyExists && attempt < 100 => attempt += 1,
+            Err(e) => return Err(Error::at(&folder, format_args!("cannot be created: {e}"))),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! `gpuprof cluster report` and what may go wrong with it, with a script in the place of Spark. `tests/interop/spark.rs` has the real one.
 
 use crate::common::build::{Story, native};
-use crate::common::{TempFolder, gpuprof, gpuprof_with, refused};
+use crate::common::{TempFolder, gpuprof, gpuprof_in, gpuprof_with, refused};
 use std::os::unix::fs::PermissionsExt as _;
 
 /// A Spark whose `spark-sql` is a script; its path.
@@ -57,6 +57,10 @@ fn what_fails_says_what_and_what_to_do() {
     };
     let home = spark(&folder, "fails", "echo '26/11/30 WARN x' >&2; echo '[NO_SUCH] Not there' >&2; exit 3");
     ask(&parquet, &["--spark", &home], &["exit status: 3", "[NO_SUCH] Not there", "--verbose"]);
+    // Named from where the command runs.
+    let words = ["cluster", "report", "parquet", "--master", "local", "--spark", "fails"];
+    let answer = gpuprof_in(folder.path(), &words);
+    assert!(answer.status == 2 && answer.stderr.contains("exit status: 3"), "{}", answer.stderr);
     let home = spark(&folder, "babbles", "echo 'gpuprof-answer 0 nonsense'");
     ask(&parquet, &["--spark", &home], &["what was not asked", "nonsense"]);
     let home = spark(&folder, "half", "printf '%s\\n' 'gpuprof-answer 0 {\"key\":\"a\",\"count\":1}'");
