@@ -71,8 +71,10 @@ pub struct Timeline {
     pub gaps: Vec<Gap>,
     /// The longest kernels: row and place.
     pub longest: Vec<(usize, u64)>,
-    /// What `report` finds in the trace, and which rank waited when: JSON, as the page gets it.
-    insights: [serde_json::Value; 2],
+    /// What `report` finds in the trace, as the page gets it.
+    insights: serde_json::Value,
+    /// Which rank waited when, as the page gets it.
+    waits: serde_json::Value,
     /// Whether times count from 1970.
     has_epoch: bool,
     work: HashMap<(u32, u32, u32, (u32, u32)), usize>,
@@ -150,7 +152,8 @@ impl Timeline {
         }
         let start_ns = model.start_ns;
         Ok(Timeline {
-            insights: [insights::insights(labels, filter, start_ns)?, insights::waits(labels, filter, start_ns)?],
+            insights: insights::insights(labels, filter, start_ns)?,
+            waits: insights::waits(labels, filter, start_ns)?,
             gaps: links::gaps(&model, &tree, frames),
             longest: links::longest_kernels(&model, &tree),
             title: title(frames),

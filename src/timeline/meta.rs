@@ -92,8 +92,8 @@ impl Timeline {
             counters: counters.collect(),
             totals: self.totals(),
             notes: &self.notes,
-            insights: &self.insights[0],
-            waits: &self.insights[1],
+            insights: &self.insights,
+            waits: &self.waits,
         };
         serde_json::to_string(&meta).map_err(|e| Error::new(format!("the page's description: {e}")))
     }
