@@ -49,7 +49,7 @@ pub fn time_breakdown(devices: Vec<(Option<u32>, u32, Breakdown)>) -> Table {
 
 /// `gpu_gaps`, of gaps by process, device and context: with the pid of a process, and its times as listings have them.
 pub fn gaps(
-    gaps: Vec<((u32, u32, u32), (i64, i64))>,
+    gaps: Vec<low_use::Found<(i64, i64)>>,
     pid: impl Fn(u32) -> Option<u32>,
     listed_ns: impl Fn(u32, i64) -> i128,
 ) -> Table {

@@ -83,7 +83,7 @@ fn overhead(context: &Context) -> Result<BTreeMap<u32, Times>> {
 type Find<T> = fn(&[(i64, i64)], &[(i64, i64)]) -> Vec<T>;
 
 /// Process, device, context, and what was found there.
-pub(super) type Found<T> = ((u32, u32, u32), T);
+pub(super) type Found<T> = (PlaceOfGap, T);
 
 /// What `find` finds in the work of each place.
 fn found<T>(context: &Context, find: Find<T>) -> Result<Vec<Found<T>>> {
