@@ -29,7 +29,7 @@ pub trait Report: Sync {
     fn name(&self) -> &'static str;
 
     /// The tables that have rows for it, by their names. Those that the dataset does not have are left out of the SQL.
-    fn tables(&self) -> &'static [&'static str];
+    fn tables(&self) -> Vec<&'static str>;
 
     /// Queries, each with one column of JSON objects. They may ask the tables of the dataset by their names.
     fn queries(&self, dataset: &Dataset) -> Vec<String>;
@@ -75,7 +75,7 @@ const MARK: &str = "gpuprof-answer";
 
 /// The statements that make some reports: the tables, then the queries, each row with its number in front.
 pub fn statements(dataset: &Dataset, reports: &[&dyn Report]) -> String {
-    let mut tables: Vec<&str> = reports.iter().flat_map(|report| report.tables()).copied().collect();
+    let mut tables: Vec<&str> = reports.iter().flat_map(|report| report.tables()).collect();
     tables.sort_unstable();
     tables.dedup();
     let mut sql = dataset.views(&tables);
@@ -92,26 +92,20 @@ pub fn statements(dataset: &Dataset, reports: &[&dyn Report]) -> String {
 /// Fails if Spark does, or if it answers what was not asked.
 pub fn report(spark: &Spark, dataset: &Dataset, reports: &[&dyn Report]) -> Result<Vec<Table>> {
     let text = spark.run(&statements(dataset, reports))?;
-    let mut answers: Vec<Vec<Value>> = Vec::new();
+    let asked: Vec<usize> = reports.iter().map(|report| report.queries(dataset).len()).collect();
+    let mut answers: Vec<Vec<Value>> = vec![Vec::new(); asked.iter().sum()];
     for line in text.lines().filter_map(|line| line.strip_prefix(MARK)) {
         let answer = line.trim_start().split_once(' ').and_then(|(number, row)| {
             Some((number.parse::<usize>().ok()?, serde_json::from_str::<Value>(row).ok()?))
         });
-        let Some((number, row)) = answer else { return Err(spark::misunderstood(line)) };
-        if answers.len() <= number {
-            answers.resize_with(number + 1, Vec::new);
-        }
-        answers[number].push(row);
+        let place = answer.and_then(|(number, row)| Some((answers.get_mut(number)?, row)));
+        let Some((rows, row)) = place else { return Err(spark::misunderstood(line)) };
+        rows.push(row);
     }
     let mut answers = answers.into_iter();
-    reports
-        .iter()
-        .map(|report| {
-            let asked = report.queries(dataset).len();
-            let answered = (0..asked).map(|_| answers.next().unwrap_or_default()).collect();
-            report.table(dataset, answered)
-        })
-        .collect()
+    let table =
+        |(report, asked): (&&dyn Report, usize)| report.table(dataset, answers.by_ref().take(asked).collect());
+    reports.iter().zip(asked).map(table).collect()
 }
 
 /// What is partial about the answers.

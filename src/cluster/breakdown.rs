@@ -4,29 +4,30 @@
 //! its time is a sum over such stretches, each with the number of pieces of each class that run.
 
 use super::{Dataset, Report, whole};
+use crate::analysis::activity::WORK_TABLES;
 use crate::analysis::overlap::Breakdown;
 use crate::error::Result;
 use crate::render::table::Table;
 use crate::report::views::from_sums;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use trace_format::schema::TableSpec;
 use trace_format::tables;
 
 /// `gpu_time_breakdown`.
 pub(super) struct TimeBreakdown;
 
-/// Tables with work, and the class of each: a condition on kernels' names tells communication, as
-/// [`crate::analysis::work_class`] does.
-const WORK: [(&str, &str); 4] = [
-    (
-        tables::KERNEL.name,
-        "CASE WHEN (startswith(regexp_replace(name, '^void ', ''), 'nccl') AND contains(name, 'Kernel')) \
-         OR startswith(regexp_replace(name, '^void ', ''), 'rccl') THEN 'communication' ELSE 'computation' END",
-    ),
-    (tables::GRAPH.name, "'graph'"),
-    (tables::MEMCPY.name, "'memory'"),
-    (tables::MEMSET.name, "'memory'"),
-];
+/// The class of the work in a table: a condition on kernels' names tells communication, as [`crate::analysis::work_class`] does.
+fn class(table: &TableSpec) -> &'static str {
+    match table {
+        table if *table == tables::KERNEL => {
+            "CASE WHEN (startswith(regexp_replace(name, '^void ', ''), 'nccl') AND contains(name, 'Kernel')) \
+             OR startswith(regexp_replace(name, '^void ', ''), 'rccl') THEN 'communication' ELSE 'computation' END AS class"
+        }
+        table if *table == tables::GRAPH => "'computation' AS class",
+        _ => "'memory' AS class",
+    }
+}
 
 /// One GPU that several processes use is one device: that of the first process that knows it by its UUID.
 fn places(dataset: &Dataset) -> String {
@@ -49,22 +50,12 @@ impl Report for TimeBreakdown {
         "gpu_time_breakdown"
     }
 
-    fn tables(&self) -> &'static [&'static str] {
-        &["kernel", "graph", "memcpy", "memset", "device"]
+    fn tables(&self) -> Vec<&'static str> {
+        WORK_TABLES.iter().copied().chain([&tables::DEVICE]).map(|table| table.name).collect()
     }
 
     fn queries(&self, dataset: &Dataset) -> Vec<String> {
-        let there = WORK.iter().filter(|(table, _)| dataset.has(table));
-        let of = |(table, class): &(&str, &str)| {
-            format!(
-                "SELECT process, coalesce(device, 0) AS device, start_ns, end_ns, {class} AS class
-    FROM `{table}` WHERE start_ns IS NOT NULL AND end_ns IS NOT NULL AND duration_ns IS NOT NULL"
-            )
-        };
-        let work: Vec<String> = there.map(of).collect();
-        if work.is_empty() {
-            return Vec::new();
-        }
+        let Some(work) = dataset.work(class) else { return Vec::new() };
         vec![format!(
             "WITH work AS (
     {work}
@@ -79,7 +70,7 @@ impl Report for TimeBreakdown {
   ),
   moments AS (
     SELECT process, device, at_ns,
-      sum(CASE WHEN class IN ('computation', 'graph') THEN more ELSE 0 END) AS computation,
+      sum(CASE WHEN class = 'computation' THEN more ELSE 0 END) AS computation,
       sum(CASE WHEN class = 'communication' THEN more ELSE 0 END) AS communication,
       sum(CASE WHEN class = 'memory' THEN more ELSE 0 END) AS memory
     FROM events GROUP BY process, device, at_ns
@@ -103,7 +94,6 @@ SELECT to_json(named_struct(
   'kernels', sum(CASE WHEN computation + communication > 0 THEN ns ELSE 0 END),
   'concurrent', sum(CASE WHEN computation + communication > 1 THEN ns ELSE 0 END))) AS row
 FROM stretches GROUP BY process, device",
-            work = work.join("\n    UNION ALL "),
             places = places(dataset),
         )]
     }

@@ -2,11 +2,13 @@
 
 use super::spark::Spark;
 use super::{MARK, spark};
+use crate::analysis::activity::WORK_TABLES;
 use crate::error::{Error, Result};
 use crate::exchange::folder::{MANIFEST, Manifest};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
+use trace_format::schema::TableSpec;
 
 /// A folder that `export --format parquet` wrote.
 pub struct Dataset {
@@ -101,6 +103,20 @@ impl Dataset {
     /// Whether the dataset has rows of a table.
     pub fn has(&self, table: &str) -> bool {
         self.manifest.files.iter().any(|file| file.table == table)
+    }
+
+    /// A query for the work with valid times of all tables: process, device, start, end, and `more` of each table; `None`: there is none.
+    pub fn work(&self, more: impl Fn(&TableSpec) -> &'static str) -> Option<String> {
+        let of = |table: &TableSpec| {
+            format!(
+                "SELECT process, coalesce(device, 0) AS device, start_ns, end_ns, {}
+    FROM `{}` WHERE start_ns IS NOT NULL AND end_ns IS NOT NULL AND duration_ns IS NOT NULL",
+                more(table),
+                table.name
+            )
+        };
+        let there: Vec<String> = WORK_TABLES.iter().copied().filter(|table| self.has(table.name)).map(of).collect();
+        (!there.is_empty()).then(|| there.join("\n    UNION ALL "))
     }
 
     /// Statements that give the tables of the dataset their names.

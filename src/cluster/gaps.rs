@@ -1,6 +1,7 @@
 //! Long stretches of time in which a GPU had nothing to do.
 
 use super::{Dataset, Report, whole};
+use crate::analysis::activity::WORK_TABLES;
 use crate::analysis::low_use::{LEAST_GAP_NS, OF_PROFILER, long_gaps};
 use crate::error::Result;
 use crate::render::table::Table;
@@ -13,29 +14,18 @@ use trace_format::tables;
 /// decided here.
 pub(super) struct Gaps;
 
-const WORK: [&str; 4] = [tables::KERNEL.name, tables::MEMCPY.name, tables::MEMSET.name, tables::GRAPH.name];
-
-/// A query for all gaps.
+/// A query for all gaps; `None`: there is no work.
 fn gaps(dataset: &Dataset) -> Option<String> {
-    let of = |table: &&str| {
-        format!(
-            "SELECT process, coalesce(device, 0) AS device, coalesce(context, 0) AS context, start_ns, end_ns
-    FROM `{table}` WHERE start_ns IS NOT NULL AND end_ns IS NOT NULL AND duration_ns IS NOT NULL"
-        )
-    };
-    let work: Vec<String> = WORK.iter().filter(|table| dataset.has(table)).map(of).collect();
-    (!work.is_empty()).then(|| {
-        format!(
-            "SELECT process, device, context, until_ns, start_ns FROM (
+    let work = dataset.work(|_| "coalesce(context, 0) AS context")?;
+    Some(format!(
+        "SELECT process, device, context, until_ns, start_ns FROM (
     SELECT process, device, context, start_ns, max(end_ns) OVER (
       PARTITION BY process, device, context ORDER BY start_ns, end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS until_ns
     FROM (
-    {}
+    {work}
     )
-  ) WHERE start_ns - until_ns >= {LEAST_GAP_NS}",
-            work.join("\n    UNION ALL ")
-        )
-    })
+  ) WHERE start_ns - until_ns >= {LEAST_GAP_NS}"
+    ))
 }
 
 impl Report for Gaps {
@@ -43,8 +33,8 @@ impl Report for Gaps {
         "gpu_gaps"
     }
 
-    fn tables(&self) -> &'static [&'static str] {
-        &["kernel", "memcpy", "memset", "graph", "overhead"]
+    fn tables(&self) -> Vec<&'static str> {
+        WORK_TABLES.iter().copied().chain([&tables::OVERHEAD]).map(|table| table.name).collect()
     }
 
     fn queries(&self, dataset: &Dataset) -> Vec<String> {

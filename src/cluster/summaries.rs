@@ -15,7 +15,6 @@ pub(super) struct Summary {
     of: &'static [(&'static str, &'static str, &'static str)],
     /// The table of the groups: table, key and sums of each.
     make: fn(Vec<(&'static str, Value, Stats)>) -> Table,
-    tables: &'static [&'static str],
 }
 
 /// `cuda_gpu_kern_sum`.
@@ -23,7 +22,6 @@ pub(super) static KERNELS: Summary = Summary {
     name: "cuda_gpu_kern_sum",
     of: &[(tables::KERNEL.name, "name", "true")],
     make: |groups| from_sums::kernels(named(groups)),
-    tables: &[tables::KERNEL.name],
 };
 
 /// `cuda_api_sum`.
@@ -31,7 +29,6 @@ pub(super) static CALLS: Summary = Summary {
     name: "cuda_api_sum",
     of: &[(tables::API.name, "name", "true")],
     make: |groups| from_sums::api_calls(named(groups)),
-    tables: &[tables::API.name],
 };
 
 /// `cuda_gpu_mem_time_sum`.
@@ -47,7 +44,6 @@ pub(super) static MEMORY: Summary = Summary {
         let kind = |key: &Value| key.as_u64().and_then(|kind| u32::try_from(kind).ok()).unwrap_or(0);
         from_sums::memory(groups.into_iter().map(|(table, key, stats)| (table, kind(&key), stats)).collect())
     },
-    tables: &[tables::MEMCPY.name, tables::MEMSET.name, tables::UVM.name],
 };
 
 /// `nvtx_sum`.
@@ -67,7 +63,6 @@ pub(super) static RANGES: Summary = Summary {
         };
         from_sums::ranges(groups.into_iter().map(range).collect())
     },
-    tables: &[tables::RANGE.name],
 };
 
 fn named(groups: Vec<(&'static str, Value, Stats)>) -> Vec<(String, Stats)> {
@@ -91,8 +86,8 @@ impl Report for Summary {
         self.name
     }
 
-    fn tables(&self) -> &'static [&'static str] {
-        self.tables
+    fn tables(&self) -> Vec<&'static str> {
+        self.of.iter().map(|(table, ..)| *table).collect()
     }
 
     fn queries(&self, dataset: &Dataset) -> Vec<String> {
