@@ -39,6 +39,7 @@ pub(crate) mod openacc;
 pub(crate) mod overlap;
 pub(crate) mod own_cost;
 pub mod partial;
+pub(crate) mod per_process;
 pub(crate) mod queues;
 pub(crate) mod range_profile;
 pub(crate) mod ranges;

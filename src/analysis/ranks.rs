@@ -171,7 +171,7 @@ impl Ranks {
         };
         let mut moments: Vec<Vec<i64>> = vec![Vec::new(); who.ranks.len()];
         windows.iter().flatten().for_each(|&(rank, from, to)| moments[rank].extend([from, to]));
-        let (mut busy, _) = busy::read(labels, filter, who.finder(), moments)?;
+        let mut busy = busy::read(labels, filter, &who, moments)?;
 
         let observed = observed(&busy, alignment.as_ref().ok().or(by_date.as_ref()), &clock_of);
         let observed_ns = observed.map_or(0, |(from, to)| to.saturating_sub(from));

@@ -40,7 +40,7 @@ impl Frames {
         extract: impl Fn(&Batch) -> T + Sync,
         mut each: impl FnMut(Vec<T>, i64) -> Result<()> + Send,
     ) -> Result<()> {
-        let turns = self.turns(wanted);
+        let turns = self.turns(wanted, filter);
         let decode = |turn: &Turn| -> Result<Vec<T>> {
             let made = turn.parts.par_iter().map_init(Vec::new, |buffer, part| {
                 let columns = columns_of(wanted, part.table(), filter);
@@ -60,9 +60,11 @@ impl Frames {
         decoded.map(drop)
     }
 
-    /// The parts of the wanted tables by their first start, some in each turn.
-    fn turns(&self, wanted: &[WantedTable]) -> Vec<Turn<'_>> {
-        let is_wanted = |part: &&Part| wanted.iter().any(|wanted| wanted.table == part.table());
+    /// The parts of the wanted tables and selected processes by their first start, some in each turn.
+    fn turns(&self, wanted: &[WantedTable], filter: &Filter) -> Vec<Turn<'_>> {
+        let is_wanted = |part: &&Part| {
+            wanted.iter().any(|wanted| wanted.table == part.table()) && filter.takes_process(part.process(self))
+        };
         let mut parts: Vec<(i64, &Part)> = self
             .parts()
             .iter()

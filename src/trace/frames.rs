@@ -56,7 +56,7 @@ impl Part {
         }
     }
 
-    fn process(&self, frames: &Frames) -> u32 {
+    pub(super) fn process(&self, frames: &Frames) -> u32 {
         match self {
             Part::Kept { process, .. } => *process,
             Part::Native { file, .. } => frames.natives[*file].process,

@@ -1,12 +1,15 @@
 //! What the GPUs of each rank did: how much of the time was computation, communication and copies, and how much of it until
-//! each of some moments. One pass over work in order of its start, in bounded memory.
+//! each of some moments. One pass over the work of each process in order of its start, in bounded memory.
 
+use super::who::Who;
 use crate::analysis::coverage::Coverage;
 use crate::analysis::in_time::{self, InTime, Work};
 use crate::analysis::labels::Labels;
+use crate::analysis::per_process::each_process;
 use crate::analysis::work_class::{Class, CommunicationKernels};
 use crate::error::Result;
 use crate::trace::select::Filter;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How long anything of some work had run by given moments: unions, so nothing counts twice. Work comes in order of its start.
 #[derive(Clone, Debug, Default)]
@@ -98,42 +101,42 @@ impl Busy {
     }
 }
 
-/// Reads all work. `rank_of` says whose work of a process and device is; `moments_ns` has for each rank the moments at which to
-/// look, on its own clock. Gives the ranks' work, and how many records without valid times there were.
+/// Reads all work of ranks, several processes at once. `moments_ns` has for each rank the moments at which to look, on its own clock.
+/// Gives the ranks' work.
 ///
 /// # Errors
 /// Fails if a part of a file cannot be read.
-pub fn read(
-    labels: &Labels,
-    filter: &Filter,
-    rank_of: impl Fn(u32, u32) -> Option<usize> + Send,
-    moments_ns: Vec<Vec<i64>>,
-) -> Result<(Vec<Busy>, u64)> {
-    struct Pass<'a, F> {
+pub fn read(labels: &Labels, filter: &Filter, who: &Who, moments_ns: Vec<Vec<i64>>) -> Result<Vec<Busy>> {
+    struct Pass<'a> {
         communication: CommunicationKernels<'a>,
-        rank_of: F,
-        last: Option<((u32, u32), Option<usize>)>,
-        ranks: Vec<Busy>,
+        /// The ranks of the process, by place: the device of each, `None` of one that has all.
+        ranks: Vec<(usize, Option<u32>, Busy)>,
     }
-    impl<F: Fn(u32, u32) -> Option<usize> + Send> InTime for Pass<'_, F> {
+    impl InTime for Pass<'_> {
         fn work(&mut self, work: &Work) {
-            let place = (work.process, work.device);
-            let rank = match self.last {
-                Some((last, rank)) if last == place => rank,
-                _ => (self.rank_of)(place.0, place.1),
-            };
-            self.last = Some((place, rank));
-            let Some(busy) = rank.and_then(|rank| self.ranks.get_mut(rank)) else { return };
+            let is_its = |device: &Option<u32>| device.is_none_or(|device| device == work.device);
+            let Some((.., busy)) = self.ranks.iter_mut().find(|(_, device, _)| is_its(device)) else { return };
             let class = self.communication.class_of(work.kind);
             busy.add(class, work.start_ns, work.end_ns);
         }
     }
-    let rank = |moments| Busy { own_work: BusyBy::new(moments), ..Busy::default() };
-    let communication = CommunicationKernels::new(labels);
-    let mut pass = Pass { communication, rank_of, last: None, ranks: moments_ns.into_iter().map(rank).collect() };
-    let without_times = in_time::visit_work(labels.frames(), filter, &mut pass)?;
-    pass.ranks.iter_mut().for_each(|busy| busy.coverage.finish());
-    Ok((pass.ranks, without_times))
+    let processes: BTreeSet<u32> = who.ranks.iter().map(|rank| rank.process).collect();
+    let of_processes = each_process(&processes, |process| {
+        let own = who.ranks.iter().enumerate().filter(|(_, rank)| rank.process == process);
+        let ranks = own.map(|(at, rank)| {
+            let moments = moments_ns.get(at).cloned().unwrap_or_default();
+            (at, rank.device, Busy { own_work: BusyBy::new(moments), ..Busy::default() })
+        });
+        let mut pass = Pass { communication: CommunicationKernels::new(labels), ranks: ranks.collect() };
+        in_time::visit_work(labels.frames(), &filter.within_process(process), &mut pass)?;
+        let done = pass.ranks.into_iter().map(|(at, _, mut busy)| {
+            busy.coverage.finish();
+            (at, busy)
+        });
+        Ok(done.collect::<Vec<_>>())
+    })?;
+    let mut all: BTreeMap<usize, Busy> = of_processes.into_iter().flatten().collect();
+    Ok((0..who.ranks.len()).map(|at| all.remove(&at).unwrap_or_default()).collect())
 }
 
 #[cfg(test)]
