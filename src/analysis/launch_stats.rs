@@ -17,6 +17,7 @@ use super::call_class::{CallClass, CallClasses};
 use super::labels::Labels;
 use super::launches::{LaunchTimes, Launches};
 use super::listing;
+use super::per_process::{each_process, processes_with};
 use super::stats::{Signed, Stats, Wanted};
 use crate::cupti::operation;
 use crate::error::Result;
@@ -179,8 +180,28 @@ pub fn launch_stats<'l>(
     kernel_name: impl Fn(u32) -> &'l str + Sync,
 ) -> Result<Vec<(What, &'l str, LaunchStats)>> {
     let frames = labels.frames();
-    let launches = Launches::read(frames)?;
-    let busy = Streams::read(frames)?;
+    // Ids and streams are of a process, so that calls and work of one are in memory at a time.
+    let of_processes = each_process(&processes_with(frames, &WORK_TABLES, filter), |process| {
+        of_process(labels, &filter.within_process(process), &kernel_name)
+    })?;
+    let mut all = ByName::new(frames);
+    of_processes.into_iter().for_each(|of| all.merge(of));
+    let mut groups = all.groups;
+    groups.sort_by(|(what, name, a), (other, other_name, b)| {
+        b.launches().cmp(&a.launches()).then_with(|| (what, name).cmp(&(other, other_name)))
+    });
+    Ok(groups)
+}
+
+/// The statistics of the process that `filter` takes.
+fn of_process<'l>(
+    labels: &'l Labels,
+    filter: &Filter,
+    kernel_name: impl Fn(u32) -> &'l str + Sync,
+) -> Result<ByName<'l>> {
+    let frames = labels.frames();
+    let launches = Launches::read(frames, filter)?;
+    let busy = Streams::read(frames, &filter.whole_processes())?;
     let add = |all: &mut ByName<'l>, work: GpuActivity| {
         let Some((what, id)) = kind(&work.what) else { return };
         let call = launches.call(&work);
@@ -216,11 +237,7 @@ pub fn launch_stats<'l>(
         }
     };
     let make = || ByName::new(frames);
-    let mut groups = listing::fold_work(frames, &WORK_TABLES, filter, make, add, ByName::merge)?.groups;
-    groups.sort_by(|(what, name, a), (other, other_name, b)| {
-        b.launches().cmp(&a.launches()).then_with(|| (what, name).cmp(&(other, other_name)))
-    });
-    Ok(groups)
+    listing::fold_work(frames, &WORK_TABLES, filter, make, add, ByName::merge)
 }
 
 /// What was launched, and the id that its name depends on.
@@ -254,8 +271,8 @@ struct Cursors {
 }
 
 impl Streams {
-    /// Of all work with valid times.
-    fn read(frames: &Frames) -> Result<Streams> {
+    /// Of all work with valid times that is selected.
+    fn read(frames: &Frames, filter: &Filter) -> Result<Streams> {
         type Times = HashMap<Stream, Vec<(i64, i64)>>;
         let add = |streams: &mut Times, work: GpuActivity| {
             if let Some(ns) = work.duration_ns {
@@ -266,8 +283,7 @@ impl Streams {
         let merge = |a: &mut Times, b: Times| {
             b.into_iter().for_each(|(stream, mut times)| a.entry(stream).or_default().append(&mut times));
         };
-        let everything = Filter::everything();
-        let streams = listing::fold_work(frames, &WORK_TABLES, &everything, Times::default, add, merge)?;
+        let streams = listing::fold_work(frames, &WORK_TABLES, filter, Times::default, add, merge)?;
         let mut by_stream = HashMap::with_capacity(streams.len());
         let mut times = Vec::with_capacity(streams.len());
         for (stream, of_stream) in streams {

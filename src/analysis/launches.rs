@@ -50,15 +50,15 @@ pub struct Launches {
 }
 
 impl Launches {
-    /// Reads all calls, not the selected ones alone: a filter chooses GPU work, its call may lie outside.
+    /// Reads all calls of the selected processes, not the selected ones alone: a filter chooses GPU work, its call may lie outside.
     ///
     /// # Errors
     /// Fails if a part of a file cannot be read.
-    pub fn read(frames: &Frames) -> Result<Launches> {
+    pub fn read(frames: &Frames, filter: &Filter) -> Result<Launches> {
         let calls = frames.fold(
             &tables::API,
             &[api::START_NS, api::DURATION_NS, api::TID, api::CORRELATION, api::NAME_ID, api::DOMAIN],
-            &Filter::everything(),
+            &filter.whole_processes(),
             Vec::new,
             |calls: &mut Vec<LaunchCall>, batch| {
                 let (start, duration) = (batch.get(any::START_NS), batch.get(any::DURATION_NS));
@@ -183,7 +183,7 @@ pub fn credit_work<T>(
 /// Fails if a part of a file cannot be read.
 pub fn innermost_ranges(labels: &Labels, work: &[GpuActivity]) -> Result<Vec<Option<String>>> {
     let frames = labels.frames();
-    let launches = Launches::read(frames)?;
+    let launches = Launches::read(frames, &Filter::everything())?;
     let ranges = ranges(frames, &Filter::everything())?;
     let mut innermost = vec![None; work.len()];
     let key = |work: &GpuActivity| (work.process, work.correlation);

@@ -170,9 +170,10 @@ pub fn whole_graphs(frames: &Frames, filter: &Filter) -> Result<Vec<GpuActivity>
         gpu_rows(batch, |row| out.push(row), |i| ActivityKind::Graph { graph: graph.get(i).unwrap_or(0) });
     })?;
     let mut nodes: HashSet<(u32, u64)> = HashSet::new();
+    let of_processes = filter.whole_processes();
     for table in [&tables::KERNEL, &tables::MEMCPY, &tables::MEMSET] {
         let columns: [&dyn AnyColumn; 3] = [any::CORRELATION, any::GRAPH_ID, any::GRAPH_NODE_ID];
-        nodes.extend(collect(frames, table, &columns, &Filter::everything(), |batch, out| {
+        nodes.extend(collect(frames, table, &columns, &of_processes, |batch, out| {
             let (correlation, node) = (batch.get(any::CORRELATION), batch.get(any::GRAPH_NODE_ID));
             let graph = batch.get(any::GRAPH_ID);
             batch.for_each_row(|i| {

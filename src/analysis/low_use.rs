@@ -80,14 +80,13 @@ pub fn stretches(work: &[(i64, i64)], overhead: &[(i64, i64)]) -> Vec<Stretch> {
     out
 }
 
-/// Start and end of every gap of [`LEAST_GAP_NS`] or more, in order.
-pub fn long_gaps(work: &[(i64, i64)], overhead: &[(i64, i64)]) -> Vec<(i64, i64)> {
-    let mut work = work.to_vec();
+/// Start and end of every gap of [`LEAST_GAP_NS`] or more, in order. The work is brought into order.
+pub fn long_gaps(work: &mut [(i64, i64)], overhead: &[(i64, i64)]) -> Vec<(i64, i64)> {
     work.sort_unstable();
     let mut out = Vec::new();
     let mut until: Option<i64> = None;
     let overhead = united(overhead);
-    for (start, end) in work {
+    for &mut (start, end) in work {
         if let Some(until) = until.filter(|&until| start.saturating_sub(until) >= LEAST_GAP_NS) {
             let explained: i64 = overhead
                 .iter()
@@ -145,8 +144,8 @@ mod tests {
     #[test]
     fn gaps_are_counted_from_the_latest_end_and_the_profiler_explains_some() {
         const S: i64 = 1_000_000_000;
-        let work = [(0, 3 * S), (S, 2 * S), (4 * S, 5 * S), (5 * S + S / 2 - 1, 6 * S), (8 * S, 9 * S)];
-        assert_eq!(long_gaps(&work, &[]), [(3 * S, 4 * S), (6 * S, 8 * S)]);
-        assert_eq!(long_gaps(&work, &[(2 * S, 3 * S + S / 2 + 1), (3 * S, 3 * S + S / 4)]), [(6 * S, 8 * S)]);
+        let mut work = [(0, 3 * S), (S, 2 * S), (4 * S, 5 * S), (5 * S + S / 2 - 1, 6 * S), (8 * S, 9 * S)];
+        assert_eq!(long_gaps(&mut work, &[]), [(3 * S, 4 * S), (6 * S, 8 * S)]);
+        assert_eq!(long_gaps(&mut work, &[(2 * S, 3 * S + S / 2 + 1), (3 * S, 3 * S + S / 4)]), [(6 * S, 8 * S)]);
     }
 }

@@ -5,9 +5,11 @@
 //! the busy time in which no computation ran. One GPU that several processes use is one device. Records without valid times
 //! are left out; notes about partial traces count them.
 
+use super::activity::WORK_TABLES;
 use super::coverage::Coverage;
 use super::in_time::{self, InTime, Work};
 use super::labels::Labels;
+use super::per_process::{processes_with, several_at_once, sharing_devices};
 use super::work_class::{Class, CommunicationKernels};
 use crate::error::Result;
 use crate::trace::select::Filter;
@@ -122,14 +124,19 @@ pub fn breakdowns(labels: &Labels, filter: &Filter) -> Result<BTreeMap<(u32, u32
             }
         }
     }
-    let communication = CommunicationKernels::new(labels);
-    let mut pass = Pass { labels, communication, places: BTreeMap::new(), devices: BTreeMap::new() };
-    in_time::visit_work(labels.frames(), filter, &mut pass)?;
+    let processes = processes_with(labels.frames(), &WORK_TABLES, filter);
+    let together = sharing_devices(labels.frames(), processes);
+    let devices = several_at_once(together, |processes| {
+        let communication = CommunicationKernels::new(labels);
+        let mut pass = Pass { labels, communication, places: BTreeMap::new(), devices: BTreeMap::new() };
+        in_time::visit_work(labels.frames(), &filter.within_processes(&processes), &mut pass)?;
+        Ok(pass.devices)
+    })?;
     let breakdown = |(place, mut device): ((u32, u32), Device)| {
         device.coverage.finish();
         (place, device.breakdown())
     };
-    Ok(pass.devices.into_iter().map(breakdown).collect())
+    Ok(devices.into_iter().flatten().map(breakdown).collect())
 }
 
 #[cfg(test)]

@@ -2,38 +2,76 @@
 //! between processes, need not wait for the others.
 
 use crate::error::Result;
-use std::collections::BTreeSet;
+use crate::trace::frames::Frames;
+use crate::trace::select::Filter;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Mutex;
 use std::thread;
+use trace_format::schema::TableSpec;
 
-/// Calls `pass` for each process, on as many threads as Rayon has. Gives what the passes gave, in order of processes.
+/// The selected processes that have rows of some tables.
+pub fn processes_with(frames: &Frames, tables: &[&TableSpec], filter: &Filter) -> BTreeSet<u32> {
+    let of_table = tables.iter().flat_map(|table| frames.processes_with_rows(table));
+    of_table.filter(|process| filter.takes_process(*process)).collect()
+}
+
+/// Some processes, those together that know a device in common: one GPU has one UUID ([`Frames::device_identity`]).
+pub fn sharing_devices(frames: &Frames, processes: BTreeSet<u32>) -> Vec<BTreeSet<u32>> {
+    // The process that each one is found with, which may be found with another one.
+    let mut with: BTreeMap<u32, u32> = BTreeMap::new();
+    fn root(with: &BTreeMap<u32, u32>, mut process: u32) -> u32 {
+        while let Some(&other) = with.get(&process).filter(|other| **other != process) {
+            process = other;
+        }
+        process
+    }
+    let mut first_with = HashMap::new();
+    for (process, device) in &frames.devices {
+        let Some(uuid) = &device.uuid else { continue };
+        let host = frames.processes.get(*process as usize).and_then(|process| process.info.host.as_deref());
+        let first = *first_with.entry((host, uuid)).or_insert(*process);
+        let (a, b) = (root(&with, *process), root(&with, first));
+        with.insert(a.max(b), a.min(b));
+    }
+    let mut groups: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    for process in processes {
+        groups.entry(root(&with, process)).or_default().insert(process);
+    }
+    groups.into_values().collect()
+}
+
+/// Calls `pass` for each process, several at once. Gives what the passes gave, in order of processes.
 ///
-/// The threads are none of Rayon's: one of those that waits for a part of its pass would begin the pass of another process, and in that
+/// # Errors
+/// As of [`several_at_once`].
+pub fn each_process<T: Send>(processes: &BTreeSet<u32>, pass: impl Fn(u32) -> Result<T> + Sync) -> Result<Vec<T>> {
+    several_at_once(processes.iter().copied().collect(), pass)
+}
+
+/// Calls `pass` with each of `parts`, on as many threads as Rayon has. Gives what the passes gave, in the order of the parts.
+///
+/// The threads are none of Rayon's: one of those that waits for a piece of its pass would begin the next pass, and in that
 /// one more, which a thousand processes would make a deep stack.
 ///
 /// # Errors
-/// Fails with the error of the first process whose pass failed; passes that have not begun by then do not begin.
-pub fn each_process<T: Send>(
-    processes: &BTreeSet<u32>,
-    pass: impl Fn(u32) -> Result<T> + Sync,
-) -> Result<Vec<T>> {
-    let waiting = Mutex::new(processes.iter().copied().enumerate());
-    let done: Mutex<Vec<(usize, Result<T>)>> = Mutex::new(Vec::with_capacity(processes.len()));
+/// Fails with the error of the first pass that failed; those that have not begun by then do not begin.
+pub fn several_at_once<P: Send, T: Send>(parts: Vec<P>, pass: impl Fn(P) -> Result<T> + Sync) -> Result<Vec<T>> {
+    let count = parts.len();
+    let waiting = Mutex::new(parts.into_iter().enumerate());
+    let done: Mutex<Vec<(usize, Result<T>)>> = Mutex::new(Vec::with_capacity(count));
     let work = || {
         loop {
             let next = waiting.lock().unwrap_or_else(|e| e.into_inner()).next();
-            let Some((at, process)) = next else { return };
-            let result = pass(process);
-            let failed = result.is_err();
-            done.lock().unwrap_or_else(|e| e.into_inner()).push((at, result));
-            if failed {
+            let Some((at, part)) = next else { return };
+            let result = pass(part);
+            if result.is_err() {
                 // Nobody takes what is left.
                 waiting.lock().unwrap_or_else(|e| e.into_inner()).by_ref().for_each(drop);
             }
+            done.lock().unwrap_or_else(|e| e.into_inner()).push((at, result));
         }
     };
-    let threads = rayon::current_num_threads().clamp(1, processes.len().max(1));
-    match threads {
+    match rayon::current_num_threads().clamp(1, count.max(1)) {
         1 => work(),
         threads => thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work)))),
     }
@@ -46,6 +84,21 @@ pub fn each_process<T: Send>(
 mod tests {
     use super::*;
     use crate::error::Error;
+    use trace_format::tables::DeviceRow;
+
+    #[test]
+    fn processes_that_know_a_gpu_in_common_come_together() {
+        let device = |process: u32, uuid: Option<u8>| {
+            (process, DeviceRow { device: 0, uuid: uuid.map(|byte| vec![byte; 16]), ..DeviceRow::default() })
+        };
+        // 3 and 1 share one with 0 and 4, which know none in common; 2 and 5 do not say what they have.
+        let devices = [(0, Some(1)), (1, Some(2)), (1, Some(1)), (2, None), (3, Some(2)), (4, Some(2)), (5, None)];
+        let devices = devices.map(|(process, uuid)| device(process, uuid)).to_vec();
+        let mut frames = Frames::default();
+        frames.devices = devices;
+        let groups = sharing_devices(&frames, BTreeSet::from([0, 2, 3, 4, 5, 9]));
+        assert_eq!(groups, [[0, 3, 4].into(), [2].into(), [5].into(), BTreeSet::from([9])]);
+    }
 
     #[test]
     fn every_process_is_passed_once_and_a_failure_is_told() {

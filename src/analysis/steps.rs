@@ -15,12 +15,15 @@
 use super::gap_causes::{GapFinder, Windows};
 use super::in_time::{self, Call, InTime, Work, WorkKind};
 use super::labels::Labels;
+use super::per_process::each_process;
 use super::recent_calls::Remembered;
 use crate::error::Result;
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
 use hashbrown::HashMap;
+use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
 use trace_format::schema::TableSpec;
 use trace_format::tables;
 use trace_format::tables::column::{any, kernel};
@@ -179,16 +182,21 @@ fn measured(
     filter: &Filter,
     found: BTreeMap<u32, ProcessSteps>,
 ) -> Result<BTreeMap<u32, ProcessSteps>> {
-    let mut pass = Pass { finder: GapFinder::new(frames)?, found, busy: BTreeMap::new() };
-    in_time::visit(frames, filter, &mut pass)?;
-    let Pass { mut found, busy, .. } = pass;
-    for ((process, _), (from_ns, to_ns)) in busy {
-        if let Some(process) = found.get_mut(&process) {
-            process.gpus += 1;
-            add_busy(process, from_ns, to_ns);
+    let processes: BTreeSet<u32> = found.keys().copied().collect();
+    let found = Mutex::new(found);
+    let measured = each_process(&processes, |process| {
+        let taken = found.lock().unwrap_or_else(|e| e.into_inner()).remove(&process);
+        let Some(steps) = taken else { return Ok(None) };
+        let mut pass = Pass { finder: GapFinder::new(frames)?, steps, busy: BTreeMap::new() };
+        in_time::visit(frames, &filter.within_process(process), &mut pass)?;
+        let Pass { mut steps, busy, .. } = pass;
+        for (from_ns, to_ns) in busy.into_values() {
+            steps.gpus += 1;
+            add_busy(&mut steps, from_ns, to_ns);
         }
-    }
-    Ok(found)
+        Ok(Some((process, steps)))
+    })?;
+    Ok(measured.into_iter().flatten().collect())
 }
 
 impl ProcessSteps {
@@ -248,9 +256,8 @@ fn by_sequence(frames: &Frames, filter: &Filter, found: &mut BTreeMap<u32, Proce
     busiest.retain(|process, _| !found.contains_key(process));
     let streams: BTreeSet<Stream> = busiest.values().map(|(_, stream)| *stream).collect();
     let windows = Windows::read(frames)?;
-    for (stream, mut chain) in chains(frames, filter, &streams)? {
+    let of_stream = |((process, device, stream), mut chain): (Stream, Vec<sequence::Link>)| {
         chain.sort_unstable();
-        let (process, device, stream) = stream;
         let repeats = sequence::find(&chain);
         let source = match &repeats {
             Some(repeats) => Source::Sequence { device, stream, period: repeats.period },
@@ -259,8 +266,9 @@ fn by_sequence(frames: &Frames, filter: &Filter, found: &mut BTreeMap<u32, Proce
         let steps = repeats.map_or_else(Vec::new, |repeats| {
             of_chain(&chain, &repeats.steps, |from_ns, to_ns| windows.was_off(process, from_ns, to_ns))
         });
-        found.insert(process, ProcessSteps::new(process, source, steps));
-    }
+        (process, ProcessSteps::new(process, source, steps))
+    };
+    found.par_extend(chains(frames, filter, &streams)?.into_par_iter().map(of_stream));
     // Processes that only copy have no steps, which has to be said too.
     for work in [&tables::MEMCPY, &tables::MEMSET, &tables::GRAPH] {
         for process in frames.processes_with_rows(work) {
@@ -323,12 +331,12 @@ fn of_chain(chain: &[sequence::Link], parts: &[(usize, usize)], was_off: impl Fn
     timed.collect()
 }
 
-/// The second pass over everything: what the GPUs did.
+/// The second pass over everything of a process: what the GPUs did.
 struct Pass<'a> {
     finder: GapFinder<'a>,
-    found: BTreeMap<u32, ProcessSteps>,
-    /// By process and device, the stretch of work without a gap that was seen last.
-    busy: BTreeMap<(u32, u32), (i64, i64)>,
+    steps: ProcessSteps,
+    /// By device, the stretch of work without a gap that was seen last.
+    busy: BTreeMap<u32, (i64, i64)>,
 }
 
 impl InTime for Pass<'_> {
@@ -338,7 +346,7 @@ impl InTime for Pass<'_> {
 
     fn work(&mut self, work: &Work) {
         let launch = self.finder.work(work).launch;
-        let Some(process) = self.found.get_mut(&work.process) else { return };
+        let process = &mut self.steps;
         let kind = match work.kind {
             WorkKind::Kernel(_) => 0,
             WorkKind::Memcpy { .. } => 1,
@@ -356,7 +364,7 @@ impl InTime for Pass<'_> {
             None => process.kernels_outside += u64::from(kind == 0),
         }
         let now = (work.start_ns, work.end_ns);
-        let busy = self.busy.entry((work.process, work.device)).or_insert(now);
+        let busy = self.busy.entry(work.device).or_insert(now);
         if work.start_ns <= busy.1 {
             busy.1 = busy.1.max(work.end_ns);
         } else {

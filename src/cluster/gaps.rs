@@ -66,9 +66,9 @@ WHERE o.kind IN ({kinds}) AND o.duration_ns IS NOT NULL"
         for row in gaps {
             let place: (u32, u32, u32) = (whole(&row, "process")?, whole(&row, "device")?, whole(&row, "context")?);
             let (until, start): (i64, i64) = (whole(&row, "until")?, whole(&row, "start")?);
-            let around = [(until, until), (start, start)];
+            let mut around = [(until, until), (start, start)];
             let of_profiler = overhead.get(&place.0).map_or(&[][..], Vec::as_slice);
-            found.extend(long_gaps(&around, of_profiler).into_iter().map(|gap| (place, gap)));
+            found.extend(long_gaps(&mut around, of_profiler).into_iter().map(|gap| (place, gap)));
         }
         let listed_ns = |process: u32, ns: i64| dataset.listed_ns(process, ns);
         Ok(from_sums::gaps(found, |process| dataset.pid(process), listed_ns))

@@ -13,7 +13,7 @@ use super::frames::Frames;
 use super::sampling::Sampling;
 use in_range::InRange;
 use runtime_calls::RuntimeCalls;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, Mutex};
 use trace_format::schema::TableSpec;
 
@@ -102,11 +102,20 @@ impl Filter {
         self.in_range.as_ref().map_or(0, |range| range.of_other_threads)
     }
 
+    /// A filter that selects everything of the processes that this one looks into.
+    pub fn whole_processes(&self) -> Filter {
+        Filter { process: self.process.clone(), ..Filter::default() }
+    }
+
     /// Restricts the selection to one process.
     pub fn within_process(&self, process: u32) -> Filter {
-        let taken = self.takes_process(process);
-        let mut only = vec![false; process as usize + 1];
-        only[process as usize] = taken;
+        self.within_processes(&BTreeSet::from([process]))
+    }
+
+    /// Restricts the selection to some processes.
+    pub fn within_processes(&self, processes: &BTreeSet<u32>) -> Filter {
+        let mut only = vec![false; processes.last().map_or(1, |last| *last as usize + 1)];
+        processes.iter().for_each(|process| only[*process as usize] = self.takes_process(*process));
         Filter { process: only, without_times: Arc::default(), ..self.clone() }
     }
 

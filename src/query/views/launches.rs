@@ -52,7 +52,7 @@ impl Source for Launches {
     }
     fn read(&self, trace: &Trace, wanted: &[&str]) -> Result<DataFrame> {
         let labels = Labels::new(&trace.frames, Demangling::On);
-        let calls = launches::Launches::read(&trace.frames)?;
+        let calls = launches::Launches::read(&trace.frames, &Filter::everything())?;
         let work = listing::work(&trace.frames, &[&tables::KERNEL], &Filter::everything())?;
         let rows: Vec<KernelLaunch> = work.iter().filter_map(|work| kernel_launch(&calls, work)).collect();
         let mut columns = Vec::new();

@@ -130,7 +130,7 @@ fn rows(
 ) -> Result<Vec<Vec<Cell>>> {
     let (frames, labels) = (context.frames, context.labels);
     let clock = Clock::new(frames);
-    let launches = Launches::read(frames)?;
+    let launches = Launches::read(frames, context.filter)?;
     let mut work = listing::work(frames, &[table], context.filter)?;
     work.retain(|work| work.duration_ns.is_some());
     // The sort is stable: of equal durations the earlier one comes first.

@@ -6,6 +6,7 @@ use super::named::{Clock, Named, five, pid};
 use super::nsys_names::{KERNEL_NAMES, KernelName, LaunchSize};
 use crate::analysis::launches::{KernelLaunch, Launches, kernel_launch};
 use crate::analysis::listing;
+use crate::analysis::per_process::{each_process, processes_with};
 use crate::analysis::stats::Stats;
 use crate::error::Result;
 use crate::render::table::{Cell, Table};
@@ -142,20 +143,27 @@ fn summary(view: &Named, context: &Context) -> Result<Table> {
     ];
     let mut table = view.mixed(&columns, &["API Name", "Kernel Name"]);
     let (labels, style) = (context.labels, KernelName::of(context));
-    let launches = Launches::read(context.frames)?;
-    let all = listing::fold_work(
-        context.frames,
-        &[&tables::KERNEL],
-        context.filter,
-        ByNames::default,
-        |all, kernel| {
-            if let Some(launch) = kernel_launch(&launches, &kernel) {
-                all.add(&launch, || (labels.api(launch.call.name), style.text(labels, launch.shape)));
-            }
-        },
-        ByNames::merge,
-    )?;
-    let mut groups = all.groups;
+    let frames = context.frames;
+    // Ids are of a process, so that the calls of one are in memory at a time.
+    let processes = processes_with(frames, &[&tables::KERNEL], context.filter);
+    let of_processes = each_process(&processes, |process| {
+        let filter = context.filter.within_process(process);
+        let launches = Launches::read(frames, &filter)?;
+        listing::fold_work(
+            frames,
+            &[&tables::KERNEL],
+            &filter,
+            ByNames::default,
+            |all, kernel| {
+                if let Some(launch) = kernel_launch(&launches, &kernel) {
+                    all.add(&launch, || (labels.api(launch.call.name), style.text(labels, launch.shape)));
+                }
+            },
+            ByNames::merge,
+        )
+    })?;
+    // A process is part of what rows are told apart by.
+    let mut groups: Vec<(Key, Phases)> = of_processes.into_iter().flat_map(|of| of.groups).collect();
     groups.sort_by(|(a, x), (b, y)| {
         // Means compared as fractions, so that no rounding decides.
         let (left, right) =
@@ -200,7 +208,7 @@ fn trace(view: &Named, context: &Context) -> Result<Table> {
     let mut table = view.mixed(&columns, &["API Function", "GridXYZ", "BlockXYZ", "Kernel Name"]);
     let (labels, style) = (context.labels, KernelName::of(context));
     let clock = Clock::new(context.frames);
-    let launches = Launches::read(context.frames)?;
+    let launches = Launches::read(context.frames, context.filter)?;
     let work = listing::work(context.frames, &[&tables::KERNEL], context.filter)?;
     let mut rows: Vec<KernelLaunch> = work.iter().filter_map(|work| kernel_launch(&launches, work)).collect();
     rows.sort_by_key(|launch| launch.call.start_ns);

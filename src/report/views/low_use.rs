@@ -2,11 +2,15 @@
 //! in nsys.
 
 use super::named::{Clock, Named, pid, ratio};
+use crate::analysis::activity::{GpuActivity, WORK_TABLES};
 use crate::analysis::listing;
 use crate::analysis::low_use::{OF_PROFILER, long_gaps, stretches};
+use crate::analysis::per_process::{each_process, processes_with};
 use crate::error::Result;
 use crate::render::table::{Cell, Table};
 use crate::report::Context;
+use crate::trace::frames::Frames;
+use crate::trace::select::Filter;
 use crate::trace::sink::Detail;
 use std::collections::BTreeMap;
 use trace_format::schema::TableSpec;
@@ -43,16 +47,19 @@ pub(super) static GPU_TIME_UTIL: Named = Named {
 /// Starts and ends.
 type Times = Vec<(i64, i64)>;
 
-/// Work with valid times, by process, device and context.
-fn work(context: &Context) -> Result<BTreeMap<(u32, u32, u32), Times>> {
-    let mut by_place: BTreeMap<(u32, u32, u32), Times> = BTreeMap::new();
-    for work in listing::gpu_activities(context.frames, context.filter, false)? {
+/// Selected work with valid times, by process, device and context, in no order.
+fn work(frames: &Frames, filter: &Filter) -> Result<BTreeMap<PlaceOfGap, Times>> {
+    type ByPlace = BTreeMap<PlaceOfGap, Times>;
+    let add = |by_place: &mut ByPlace, work: GpuActivity| {
         if let Some(ns) = work.duration_ns {
             let times = (work.start_ns, work.start_ns.saturating_add(ns));
             by_place.entry((work.process, work.device, work.context)).or_default().push(times);
         }
-    }
-    Ok(by_place)
+    };
+    let merge = |a: &mut ByPlace, b: ByPlace| {
+        b.into_iter().for_each(|(place, mut times)| a.entry(place).or_default().append(&mut times));
+    };
+    listing::fold_work(frames, &WORK_TABLES, filter, ByPlace::default, add, merge)
 }
 
 /// What the profiler itself took, by process.
@@ -79,21 +86,25 @@ fn overhead(context: &Context) -> Result<BTreeMap<u32, Times>> {
     )
 }
 
-/// Finds something in work, beside the profiler's own time.
-type Find<T> = fn(&[(i64, i64)], &[(i64, i64)]) -> Vec<T>;
-
 /// Process, device, context, and what was found there.
 pub(super) type Found<T> = (PlaceOfGap, T);
 
-/// What `find` finds in the work of each place.
-fn found<T>(context: &Context, find: Find<T>) -> Result<Vec<Found<T>>> {
+/// What `find` finds in the work of each place, beside the profiler's own time. The work of one process is in memory at a time.
+fn found<T: Send>(
+    context: &Context,
+    find: impl Fn(&mut [(i64, i64)], &[(i64, i64)]) -> Vec<T> + Sync,
+) -> Result<Vec<Found<T>>> {
     let overhead = overhead(context)?;
-    let none = Vec::new();
-    let of_place = |(place, times): ((u32, u32, u32), Times)| {
-        let overhead = overhead.get(&place.0).unwrap_or(&none);
-        find(&times, overhead).into_iter().map(move |found| (place, found)).collect::<Vec<_>>()
-    };
-    Ok(work(context)?.into_iter().flat_map(of_place).collect())
+    let (frames, filter) = (context.frames, context.filter);
+    let of_processes = each_process(&processes_with(frames, &WORK_TABLES, filter), |process| {
+        let overhead = overhead.get(&process).map_or(&[][..], Vec::as_slice);
+        let of_place = |(place, mut times): (PlaceOfGap, Times)| {
+            find(&mut times, overhead).into_iter().map(move |found| (place, found)).collect::<Vec<_>>()
+        };
+        let work = work(frames, &filter.within_process(process))?;
+        Ok(work.into_iter().flat_map(of_place).collect::<Vec<_>>())
+    })?;
+    Ok(of_processes.into_iter().flatten().collect())
 }
 
 /// A process, a device and a context of it.
@@ -131,7 +142,7 @@ fn utilization(view: &Named, context: &Context) -> Result<Table> {
     let mut table =
         view.empty(&["Row#", "In-Use (%)", "Duration (ns)", "Start (ns)", "PID", "Device ID", "Context ID"], &[]);
     let clock = Clock::new(context.frames);
-    let mut all = found(context, stretches)?;
+    let mut all = found(context, |work, overhead| stretches(work, overhead))?;
     all.sort_by(|(a_place, a), (b_place, b)| {
         // Shares compared as fractions, so that no rounding decides.
         let left = i128::from(a.used_ns) * i128::from(b.duration_ns());

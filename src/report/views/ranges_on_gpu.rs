@@ -116,7 +116,7 @@ fn project(context: &Context) -> Result<Projected> {
     let ranges = ranges(context.frames, &Filter::everything())?;
     let mut projections: HashMap<usize, Projection> = HashMap::new();
     if !ranges.is_empty() {
-        let launches = Launches::read(context.frames)?;
+        let launches = Launches::read(context.frames, context.filter)?;
         let work = Timed::read(context, &WORK_TABLES)?;
         credit_work(&launches, &ranges, &work, Timed::launch, |range, i| {
             let (start_ns, ns) = (work[i].start_ns, work[i].duration_ns);
@@ -318,7 +318,7 @@ fn kernels(view: &Named, context: &Context) -> Result<Table> {
     ];
     let mut table = view.mixed(&columns, &["NVTX Range", "Style", "Kernel Name"]);
     let (labels, style) = (context.labels, KernelName::of(context));
-    let launches = Launches::read(context.frames)?;
+    let launches = Launches::read(context.frames, context.filter)?;
     let work = Timed::read(context, &[&tables::KERNEL])?;
     let ranges = ranges(context.frames, &Filter::everything())?;
     let name = |shape: u32| style.text(labels, shape);
