@@ -9,6 +9,7 @@ pub mod inputs;
 
 use crate::error::{Error, Result};
 use crate::import::{self, Head, Importer};
+use crate::os::limits;
 use crate::trace::frames::Frames;
 use crate::trace::ring;
 use crate::trace::sink::{Need, Note};
@@ -28,6 +29,8 @@ impl Frames {
     /// folders and by globs.
     pub fn open(paths: &[PathBuf], need: &Need) -> Result<Frames> {
         let Inputs { files, dumps } = inputs::look(paths)?;
+        // A native trace stays open for as long as anybody may ask for its rows.
+        limits::allow_open_files(files.len());
         let mut frames = Frames::default();
         let mut skipped = Vec::new();
         for file in &files {
@@ -68,9 +71,16 @@ impl Frames {
             Ok(()) => Ok(None),
             Err(error) if file.named => Err(error),
             Err(error) => {
-                // Logs and checkpoints lie beside traces; only what claims to be a trace deserves a remark.
+                if limits::has_too_many_open_files() {
+                    return Err(error.remedy(&format!(
+                        "{} files were open by then: allow more with `ulimit -n`, or name fewer at a time",
+                        self.files.len()
+                    )));
+                }
+                // Logs and checkpoints lie beside traces; only what claims to be a trace deserves a remark, and what does not let
+                // anybody see what it is.
                 let claims = |head: Head| is_native(&head) || import::claims_to_be_a_trace(&head);
-                if Head::read(&file.path).is_ok_and(claims) {
+                if Head::read(&file.path).map_or(true, claims) {
                     self.notes.push(Note { code: "unreadable-file", text: error.to_string() });
                 }
                 Ok(Some(error.to_string()))

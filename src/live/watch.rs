@@ -5,6 +5,7 @@ use super::pid;
 use super::recording::Recording;
 use crate::error::{Error, Result};
 use crate::open::inputs;
+use crate::os::limits;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -87,9 +88,11 @@ impl<L: Listener> Watch<L> {
                 self.left_out += 1;
                 continue;
             }
+            limits::allow_open_files(1);
             match self.open(&path, make) {
                 Ok(()) => {}
                 Err(error) if first && named.contains(&path) => return Err(error),
+                Err(_) if limits::has_too_many_open_files() => self.left_out += 1,
                 Err(error) => drop(self.ignored.insert(path, error.to_string())),
             }
         }

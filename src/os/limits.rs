@@ -8,6 +8,29 @@ pub fn no_core_files() {
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
 }
 
+/// Files that are opened beside those that are meant to be: outputs, and what libraries open for a moment.
+const OTHER_FILES: u64 = 64;
+
+/// Raises the soft limit of open files so far that `files` more can be opened, if the hard limit lets it. Most systems have a soft limit of
+/// 1,024 for the sake of programs that use `select`, and let everybody raise it. Where it is enough already it stays as it is, for
+/// programs that are started later inherit it.
+pub fn allow_open_files(files: usize) {
+    let limit = getrlimit(Resource::Nofile);
+    let open = std::fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64);
+    let wanted = (files as u64).saturating_add(open).saturating_add(OTHER_FILES);
+    if limit.current.is_some_and(|current| current < wanted) {
+        let raised = limit.maximum.map_or(wanted, |maximum| maximum.min(wanted));
+        // Whoever cannot open a file says so.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(raised), maximum: limit.maximum });
+    }
+}
+
+/// Whether no more file can be opened because this process, or the whole system, has too many open.
+pub fn has_too_many_open_files() -> bool {
+    let error = std::fs::File::open("/dev/null").err().and_then(|error| error.raw_os_error());
+    matches!(error, Some(libc::EMFILE | libc::ENFILE))
+}
+
 /// Soft limit of a resource, in the resource's own unit; `None` is no limit.
 pub fn soft_limit(resource: Resource) -> Option<u64> {
     getrlimit(resource).current

@@ -84,3 +84,32 @@ fn one_bad_file_that_was_named_fails_and_one_that_lies_about_is_passed_over_with
     assert!(answer.stderr.contains(&bad), "the broken trace is remarked on: {}", answer.stderr);
     assert!(!answer.stderr.contains("train.log"), "a log is nobody's business: {}", answer.stderr);
 }
+
+#[cfg(unix)]
+#[test]
+fn more_traces_than_may_be_open_at_once_are_all_read_or_none_is() {
+    let folder = TempFolder::new("err-open-files");
+    let bytes = native(&Story::sample(3));
+    (0..100).for_each(|number| drop(folder.file(&format!("{number}.gpuprof"), &bytes)));
+    let limited = |limit: &str| {
+        let script =
+            format!("ulimit {limit} 90 && exec \"$0\" report \"$1\" --view cuda_gpu_kern_sum --format json");
+        let gpuprof = env!("CARGO_BIN_EXE_gpuprof");
+        let output = std::process::Command::new("sh").args(["-c", &script, gpuprof]).arg(folder.path()).output();
+        output.expect("a shell")
+    };
+    let few =
+        gpuprof(&["report", folder.path().to_str().unwrap(), "--view", "cuda_gpu_kern_sum", "--format", "json"]);
+    // Programs may raise the soft limit.
+    let raised = limited("-Sn");
+    assert_eq!(
+        String::from_utf8(raised.stdout).unwrap(),
+        few.stdout,
+        "{}",
+        String::from_utf8_lossy(&raised.stderr)
+    );
+    let refused = limited("-n");
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!((refused.status.code(), refused.stdout.as_slice()), (Some(2), &b""[..]), "{said}");
+    assert!(said.contains(".gpuprof: ") && said.contains("`ulimit -n`"), "{said}");
+}
