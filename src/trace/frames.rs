@@ -11,10 +11,10 @@ use super::sink::{Note, ProcessInfo};
 use super::summaries::FileSummary;
 use crate::error::Result;
 use polars::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
 use trace_format::schema::{AnyColumn as _, TableSpec};
 use trace_format::tables::column::any;
 use trace_format::tables::{self, DeviceRow};
@@ -86,6 +86,8 @@ pub struct Frames {
     parts: Vec<Part>,
     natives: Vec<NativeFile>,
     rows_decoded: Arc<AtomicU64>,
+    /// Where a GPU is known first, by process and index; made when it is asked for.
+    known_first: OnceLock<HashMap<(u32, u32), (u32, u32)>>,
 }
 
 impl Frames {
@@ -261,19 +263,31 @@ impl Frames {
     /// The first process and index under which a GPU is known that `process` knows as `device`: one GPU has one UUID,
     /// while under CUDA_VISIBLE_DEVICES every rank calls its own GPU 0. A GPU without a UUID is known by its process.
     pub fn device_identity(&self, process: u32, device: u32) -> (u32, u32) {
-        let host = |p: u32| self.processes.get(p as usize).and_then(|p| p.info.host.as_deref());
-        let own = self.devices.iter().find(|(p, row)| (*p, row.device) == (process, device));
-        let Some(uuid) = own.and_then(|(_, row)| row.uuid.as_ref()) else { return (process, device) };
-        let same = |(p, row): &&(u32, DeviceRow)| row.uuid.as_ref() == Some(uuid) && host(*p) == host(process);
-        self.devices.iter().find(same).map_or((process, device), |(p, row)| (*p, row.device))
+        let known_first = self.known_first.get_or_init(|| {
+            let mut first: HashMap<(Option<&str>, &[u8]), (u32, u32)> = HashMap::new();
+            let mut known_first = HashMap::new();
+            for (process, row) in &self.devices {
+                let Some(uuid) = row.uuid.as_deref() else { continue };
+                let host = self.processes.get(*process as usize).and_then(|p| p.info.host.as_deref());
+                let own = (*process, row.device);
+                known_first.insert(own, *first.entry((host, uuid)).or_insert(own));
+            }
+            known_first
+        });
+        known_first.get(&(process, device)).copied().unwrap_or((process, device))
     }
 
     /// Name id of the device with this index in this process; 0 if unknown. A file with several processes may
     /// describe its devices for the first of them only.
     pub fn device_name_id(&self, process: u32, device: u32) -> u32 {
-        let of =
-            |p: u32| self.devices.iter().find(|(q, row)| *q == p && row.device == device).map(|(_, r)| r.name_id);
-        let file = self.files.iter().find(|f| f.processes.contains(&process));
+        // Rows are asked for their device one by one, and a run may have thousands of devices: both lists are in order.
+        let of = |process: u32| {
+            let found =
+                self.devices.binary_search_by_key(&(process, device), |(process, row)| (*process, row.device));
+            found.ok().map(|at| self.devices[at].1.name_id)
+        };
+        let behind = self.files.partition_point(|file| file.processes.start <= process);
+        let file = behind.checked_sub(1).map(|at| &self.files[at]).filter(|file| file.processes.contains(&process));
         of(process).or_else(|| file?.processes.clone().find_map(of)).unwrap_or(0)
     }
 }

@@ -93,7 +93,7 @@ impl Frames {
     /// and rows of tables without times, come last, in the order of the files. A range that was written while open
     /// and again when closed comes once.
     ///
-    /// Memory: what overlaps in time, decoded; not the trace.
+    /// Memory: up to twice what overlaps in time, decoded; not the trace.
     ///
     /// # Errors
     /// Fails if a part of a file cannot be read, and with any error that `each` returns. Damaged frames were noted when
@@ -124,7 +124,7 @@ impl Frames {
             }
         }
         parts.sort_by_key(|(bound, _)| *bound);
-        let mut merge = Merge { frames: self, pieces: Vec::new(), held: Vec::new() };
+        let mut merge = Merge { frames: self, pieces: Vec::new(), held: Vec::new(), kept: 0 };
         let mut with_timeless: Vec<&Part> = Vec::new();
         let at_once = rayon::current_num_threads().max(1) * 2;
         let mut at = 0;
@@ -142,7 +142,9 @@ impl Frames {
                 }
             }
             let horizon = parts.get(at).map_or(i64::MAX, |(bound, _)| *bound);
-            merge.emit(horizon, each)?;
+            if merge.has_enough() || at == parts.len() {
+                merge.emit(horizon, each)?;
+            }
         }
         with_timeless.extend(without_bound);
         for part in with_timeless {
@@ -268,9 +270,17 @@ struct Merge<'a> {
     frames: &'a Frames,
     pieces: Vec<Arc<Piece>>,
     held: Vec<Entry>,
+    /// Rows that could not leave the last time.
+    kept: usize,
 }
 
 impl Merge<'_> {
+    /// Whether there are as many new rows as had to stay. Traces of a thousand ranks begin together, so that nothing leaves before
+    /// a part of each is there: what stays must not be sorted anew with each of them.
+    fn has_enough(&self) -> bool {
+        self.held.len() >= 2 * self.kept
+    }
+
     fn add(&mut self, decoded: Decoded) {
         let piece = self.pieces.len() as u32;
         self.pieces.push(decoded.piece);
@@ -301,6 +311,7 @@ impl Merge<'_> {
             }
             entry.piece = *new;
         }
+        self.kept = held.len();
         self.held = held;
         Ok(())
     }

@@ -8,6 +8,7 @@ use crate::render::digits::{signed, unsigned};
 use crate::trace::ordered::Piece;
 use crate::trace::slots::Slots;
 use hashbrown::HashMap;
+use std::collections::BTreeSet;
 use trace_format::columns::Values;
 use trace_format::schema::{AnyColumn as _, ColumnType, TableSpec};
 use trace_format::tables;
@@ -174,13 +175,11 @@ impl<'a, F: Format> Plan<'a, F> {
                 Step::OfId(column, Named::Stored, Slots::new(frames.names.len()))
             }
             Source::DeviceName(column) => {
-                let known = frames.devices.iter().map(|(process, row)| (*process, row.device));
                 // A process without devices of its own has those of its file.
-                let others = frames
-                    .devices
-                    .iter()
-                    .flat_map(|(_, row)| (0..frames.processes.len() as u32).map(|process| (process, row.device)));
-                let names = known.chain(others).map(|key| (key, text(labels.device(key.0, key.1))));
+                let devices: BTreeSet<u32> = frames.devices.iter().map(|(_, row)| row.device).collect();
+                let processes = 0..frames.processes.len() as u32;
+                let places = processes.flat_map(|process| devices.iter().map(move |device| (process, *device)));
+                let names = places.map(|key| (key, text(labels.device(key.0, key.1))));
                 Step::OfPlace(column, names.collect())
             }
             Source::ThreadName(column) if table.columns[column].ty == ColumnType::U32 => {
