@@ -6,6 +6,7 @@ use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use trace_format::schema::TableSpec;
 
@@ -50,34 +51,46 @@ pub fn each_process<T: Send>(processes: &BTreeSet<u32>, pass: impl Fn(u32) -> Re
 
 /// Calls `pass` with each of `parts`, on as many threads as Rayon has. Gives what the passes gave, in the order of the parts.
 ///
-/// The threads are none of Rayon's: one of those that waits for a piece of its pass would begin the next pass, and in that
-/// one more, which a thousand processes would make a deep stack.
-///
 /// # Errors
 /// Fails with the error of the first pass that failed; those that have not begun by then do not begin.
 pub fn several_at_once<P: Send, T: Send>(parts: Vec<P>, pass: impl Fn(P) -> Result<T> + Sync) -> Result<Vec<T>> {
     let count = parts.len();
-    let waiting = Mutex::new(parts.into_iter().enumerate());
+    let parts = Mutex::new(parts.into_iter().map(Some).collect::<Vec<_>>());
     let done: Mutex<Vec<(usize, Result<T>)>> = Mutex::new(Vec::with_capacity(count));
+    on_threads(count, &|at| {
+        let part = parts.lock().unwrap_or_else(|e| e.into_inner())[at].take();
+        let Some(result) = part.map(&pass) else { return true };
+        let is_well = result.is_ok();
+        done.lock().unwrap_or_else(|e| e.into_inner()).push((at, result));
+        is_well
+    });
+    let mut done = done.into_inner().unwrap_or_else(|e| e.into_inner());
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Calls `pass` with each number below `count`, until it returns false. Compiled once, and not for every kind of pass.
+///
+/// The threads are none of Rayon's: one of those that waits for a piece of its pass would begin the next pass, and in that
+/// one more, which a thousand processes would make a deep stack.
+fn on_threads(count: usize, pass: &(dyn Fn(usize) -> bool + Sync)) {
+    let next = AtomicUsize::new(0);
     let work = || {
         loop {
-            let next = waiting.lock().unwrap_or_else(|e| e.into_inner()).next();
-            let Some((at, part)) = next else { return };
-            let result = pass(part);
-            if result.is_err() {
-                // Nobody takes what is left.
-                waiting.lock().unwrap_or_else(|e| e.into_inner()).by_ref().for_each(drop);
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            if at >= count {
+                return;
             }
-            done.lock().unwrap_or_else(|e| e.into_inner()).push((at, result));
+            if !pass(at) {
+                // Nobody takes what is left.
+                next.store(count, Ordering::Relaxed);
+            }
         }
     };
     match rayon::current_num_threads().clamp(1, count.max(1)) {
         1 => work(),
         threads => thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work)))),
     }
-    let mut done = done.into_inner().unwrap_or_else(|e| e.into_inner());
-    done.sort_by_key(|(at, _)| *at);
-    done.into_iter().map(|(_, result)| result).collect()
 }
 
 #[cfg(test)]

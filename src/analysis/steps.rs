@@ -15,13 +15,12 @@
 use super::gap_causes::{GapFinder, Windows};
 use super::in_time::{self, Call, InTime, Work, WorkKind};
 use super::labels::Labels;
-use super::per_process::each_process;
+use super::per_process::{each_process, several_at_once};
 use super::recent_calls::Remembered;
 use crate::error::Result;
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
 use hashbrown::HashMap;
-use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use trace_format::schema::TableSpec;
@@ -266,9 +265,10 @@ fn by_sequence(frames: &Frames, filter: &Filter, found: &mut BTreeMap<u32, Proce
         let steps = repeats.map_or_else(Vec::new, |repeats| {
             of_chain(&chain, &repeats.steps, |from_ns, to_ns| windows.was_off(process, from_ns, to_ns))
         });
-        (process, ProcessSteps::new(process, source, steps))
+        Ok((process, ProcessSteps::new(process, source, steps)))
     };
-    found.par_extend(chains(frames, filter, &streams)?.into_par_iter().map(of_stream));
+    let chains = chains(frames, filter, &streams)?.into_iter().collect();
+    found.extend(several_at_once(chains, of_stream)?);
     // Processes that only copy have no steps, which has to be said too.
     for work in [&tables::MEMCPY, &tables::MEMSET, &tables::GRAPH] {
         for process in frames.processes_with_rows(work) {

@@ -8,7 +8,6 @@ use crate::analysis::work_class::CommunicationKernels;
 use crate::error::Result;
 use crate::trace::select::Filter;
 use hashbrown::HashMap;
-use rayon::prelude::*;
 use std::collections::BTreeSet;
 use trace_format::tables;
 use trace_format::tables::column::{details, kernel};
@@ -203,7 +202,7 @@ impl KernelCalls {
                 a.1.extend(b.1);
             },
         )?;
-        raw.par_sort_by_key(|(call, shape, correlation)| {
+        raw.sort_by_key(|(call, shape, correlation)| {
             (call.process, call.start_ns, call.end_ns, call.device, call.stream, *correlation, *shape)
         });
         let mut ops: HashMap<u32, Op> = HashMap::new();
