@@ -15,14 +15,13 @@
 use super::gap_causes::{GapFinder, Windows};
 use super::in_time::{self, Call, InTime, Work, WorkKind};
 use super::labels::Labels;
-use super::per_process::{each_process, several_at_once};
+use super::per_process::several_at_once;
 use super::recent_calls::Remembered;
 use crate::error::Result;
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
 use hashbrown::HashMap;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
 use trace_format::schema::TableSpec;
 use trace_format::tables;
 use trace_format::tables::column::{any, kernel};
@@ -181,11 +180,7 @@ fn measured(
     filter: &Filter,
     found: BTreeMap<u32, ProcessSteps>,
 ) -> Result<BTreeMap<u32, ProcessSteps>> {
-    let processes: BTreeSet<u32> = found.keys().copied().collect();
-    let found = Mutex::new(found);
-    let measured = each_process(&processes, |process| {
-        let taken = found.lock().unwrap_or_else(|e| e.into_inner()).remove(&process);
-        let Some(steps) = taken else { return Ok(None) };
+    let measured = several_at_once(found.into_iter().collect(), |(process, steps)| {
         let mut pass = Pass { finder: GapFinder::new(frames)?, steps, busy: BTreeMap::new() };
         in_time::visit(frames, &filter.within_process(process), &mut pass)?;
         let Pass { mut steps, busy, .. } = pass;
@@ -193,9 +188,9 @@ fn measured(
             steps.gpus += 1;
             add_busy(&mut steps, from_ns, to_ns);
         }
-        Ok(Some((process, steps)))
+        Ok((process, steps))
     })?;
-    Ok(measured.into_iter().flatten().collect())
+    Ok(measured.into_iter().collect())
 }
 
 impl ProcessSteps {

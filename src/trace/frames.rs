@@ -264,7 +264,8 @@ impl Frames {
     /// while under CUDA_VISIBLE_DEVICES every rank calls its own GPU 0. A GPU without a UUID is known by its process.
     pub fn device_identity(&self, process: u32, device: u32) -> (u32, u32) {
         let known_first = self.known_first.get_or_init(|| {
-            let mut first: HashMap<(Option<&str>, &[u8]), (u32, u32)> = HashMap::new();
+            // By host and UUID.
+            let mut first = HashMap::new();
             let mut known_first = HashMap::new();
             for (process, row) in &self.devices {
                 let Some(uuid) = row.uuid.as_deref() else { continue };

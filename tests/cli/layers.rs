@@ -25,7 +25,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     // Opening.
     ("trace", &["cupti", "demangle", "error", "note", "numbers"]),
     ("import", &["cupti", "demangle", "error", "exchange", "numbers", "os", "trace"]),
-    ("open", &["error", "import", "numbers", "trace"]),
+    ("open", &["error", "import", "numbers", "os", "trace"]),
     // Answering.
     ("analysis", &["cupti", "demangle", "error", "metrics", "numbers", "trace"]),
     // Showing. Who shows is handed what was opened and does not open it; only a session of queries opens its own.
