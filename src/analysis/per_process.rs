@@ -4,7 +4,7 @@
 use crate::error::Result;
 use crate::trace::frames::Frames;
 use crate::trace::select::Filter;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -26,11 +26,8 @@ pub fn sharing_devices(frames: &Frames, processes: BTreeSet<u32>) -> Vec<BTreeSe
         }
         process
     }
-    let mut first_with = HashMap::new();
     for (process, device) in &frames.devices {
-        let Some(uuid) = &device.uuid else { continue };
-        let host = frames.processes.get(*process as usize).and_then(|process| process.info.host.as_deref());
-        let first = *first_with.entry((host, uuid)).or_insert(*process);
+        let (first, _) = frames.device_identity(*process, device.device);
         let (a, b) = (root(&with, *process), root(&with, first));
         with.insert(a.max(b), a.min(b));
     }
@@ -101,14 +98,13 @@ mod tests {
 
     #[test]
     fn processes_that_know_a_gpu_in_common_come_together() {
-        let device = |process: u32, uuid: Option<u8>| {
-            (process, DeviceRow { device: 0, uuid: uuid.map(|byte| vec![byte; 16]), ..DeviceRow::default() })
+        let row = |(device, (process, uuid)): (u32, (u32, Option<u8>))| {
+            (process, DeviceRow { device, uuid: uuid.map(|byte| vec![byte; 16]), ..DeviceRow::default() })
         };
         // 3 and 1 share one with 0 and 4, which know none in common; 2 and 5 do not say what they have.
         let devices = [(0, Some(1)), (1, Some(2)), (1, Some(1)), (2, None), (3, Some(2)), (4, Some(2)), (5, None)];
-        let devices = devices.map(|(process, uuid)| device(process, uuid)).to_vec();
         let mut frames = Frames::default();
-        frames.devices = devices;
+        frames.devices = (0..).zip(devices).map(row).collect();
         let groups = sharing_devices(&frames, BTreeSet::from([0, 2, 3, 4, 5, 9]));
         assert_eq!(groups, [[0, 3, 4].into(), [2].into(), [5].into(), BTreeSet::from([9])]);
     }
