@@ -47,6 +47,12 @@ impl Error {
         Error { closed_pipe, ..Error::new(format!("the output cannot be written: {error}")) }
     }
 
+    /// A file in the folder for temporary files cannot be made, written or read.
+    pub fn temporary(error: impl fmt::Display) -> Self {
+        Error::at(&std::env::temp_dir(), format_args!("a temporary file there failed: {error}"))
+            .remedy("set TMPDIR to a folder with more room")
+    }
+
     /// A message that has a form of its own, printed without `gpuprof: ` before it.
     pub fn verbatim(message: impl Into<String>) -> Self {
         Error { verbatim: true, ..Error::new(message) }

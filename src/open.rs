@@ -14,6 +14,8 @@ use crate::trace::frames::Frames;
 use crate::trace::ring;
 use crate::trace::sink::{Need, Note};
 use inputs::{InputFile, Inputs};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 /// Whether the file is one of gpuprof's own traces, judged by its first bytes.
@@ -32,6 +34,7 @@ impl Frames {
         // A native trace stays open for as long as anybody may ask for its rows.
         limits::allow_open_files(files.len());
         let mut frames = Frames::default();
+        frames.keep_in_memory(import_memory(std::env::var_os(IMPORT_MEMORY).as_deref())?);
         let mut skipped = Vec::new();
         for file in &files {
             if let Some(reason) = frames.open_file(file, need)? {
@@ -96,6 +99,26 @@ impl Frames {
         let importer = import::choose(&head)?;
         self.add_imported(path, |sink| importer.read(path, need, sink))
     }
+}
+
+/// How much memory rows of imported files may take; more go to a temporary file.
+const IMPORT_MEMORY: &str = "GPUPROF_IMPORT_MEMORY";
+
+/// What they may take where nobody says. More would save nothing: frames that were written away are decoded as fast as rows
+/// in memory are read.
+const USUAL_MEMORY: u64 = 256 << 20;
+
+/// The bytes that a value of [`IMPORT_MEMORY`] names.
+///
+/// # Errors
+/// Fails if it names no size.
+fn import_memory(value: Option<&OsStr>) -> Result<usize> {
+    let bytes = match value.filter(|value| !value.is_empty()) {
+        Some(value) => shim_config::bytes(value.as_bytes())
+            .map_err(|why| Error::new(format!("{IMPORT_MEMORY}={}: {why}", value.display())))?,
+        None => USUAL_MEMORY,
+    };
+    Ok(usize::try_from(bytes).unwrap_or(usize::MAX))
 }
 
 /// Says where dumps lie that are not shown.

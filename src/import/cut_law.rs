@@ -4,7 +4,7 @@
 use super::testing::TempFile;
 use super::{Head, choose};
 use crate::trace::names::{Names, Shapes};
-use crate::trace::sink::{Need, Sink};
+use crate::trace::sink::{Need, Sink, SinkProcess};
 use crate::trace::summaries::Content;
 use std::collections::BTreeMap;
 use trace_format::columns::{Batch, Values};
@@ -31,8 +31,8 @@ fn shown_of(file: &TempFile) -> Option<Shown> {
     let notes = sink.notes.iter().map(|note| note.code).collect();
     let mut rows = BTreeMap::new();
     let mut add = |row: String| *rows.entry(row).or_default() += 1;
-    for batch in processes.iter().flat_map(|process| &process.batches) {
-        (0..batch.rows).for_each(|row| add(text(batch, row, &names, &shapes)));
+    for batch in processes.into_iter().flat_map(SinkProcess::into_batches) {
+        (0..batch.rows).for_each(|row| add(text(&batch, row, &names, &shapes)));
     }
     for summary in summaries {
         match summary.content {

@@ -193,9 +193,9 @@ impl<'r, 's> Reader<'r, 's> {
         self.sink.finish();
         // The two may not be the first of the sink.
         let other = self.processes.values().map(|index| index.0).find(|&index| index != strays);
-        let batches = std::mem::take(&mut self.sink.processes[strays].batches);
+        let kept = std::mem::take(&mut self.sink.processes[strays].kept);
         if let Some(other) = other {
-            self.sink.processes[other].batches.extend(batches);
+            self.sink.processes[other].kept.extend(kept);
             self.sink.processes.remove(strays);
         }
     }

@@ -81,7 +81,8 @@ pub(super) fn import(file: &TempFile, need: &Need) -> Result<Imported> {
     sink.finish();
     let (notes, origin) = (std::mem::take(&mut sink.notes), std::mem::take(&mut sink.origin));
     let summaries = std::mem::take(&mut sink.summaries);
-    let processes = std::mem::take(&mut sink.processes).into_iter().map(|p| (p.info, p.batches)).collect();
+    let processes =
+        std::mem::take(&mut sink.processes).into_iter().map(|p| (p.info.clone(), p.into_batches())).collect();
     Ok(Imported { importer: importer.name(), names, shapes, processes, notes, origin, summaries })
 }
 

@@ -88,11 +88,11 @@ impl Frames {
                 if recorded > 0 {
                     self.notes.push(apart(path, process.info.pid, candidates.len()));
                 }
-                self.add_process(path, process.info);
+                self.add_process(path, process.info.clone());
                 (self.processes.len() as u32 - 1, 0)
             }
         };
-        for mut rows in process.batches {
+        for mut rows in process.into_batches() {
             let table = rows.table;
             if table == &tables::RANGE {
                 to_trace_clock(&mut rows, offset_ns);

@@ -1,7 +1,7 @@
 //! File systems and files, as far as the standard library does not show them.
 
 use rustix::fs::{StatVfsMountFlags, getxattr_query, statvfs};
-use std::fs::DirBuilder;
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
@@ -61,6 +61,19 @@ pub fn private_folder(parent: &Path, begin: &str) -> io::Result<PathBuf> {
         }
     }
     Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// A new file in the folder for temporary files. It has no name any more, so it goes with us, however we end.
+///
+/// # Errors
+/// Fails if it cannot be made there.
+pub fn unnamed_file() -> io::Result<File> {
+    let mut random = [0; 8];
+    getrandom::fill(&mut random).map_err(io::Error::other)?;
+    let path = std::env::temp_dir().join(format!("gpuprof-{:016x}.tmp", u64::from_ne_bytes(random)));
+    let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
+    std::fs::remove_file(&path)?;
+    Ok(file)
 }
 
 /// Whether a program file has capabilities of its own, which make the loader careful.

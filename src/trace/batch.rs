@@ -75,6 +75,11 @@ impl<'a, T: Copy> Col<'a, T> {
 }
 
 impl Batch {
+    /// All rows of a frame, with their times as they are.
+    pub(super) fn of_kept(process: u32, table: &'static TableSpec, frame: DataFrame, rows: usize) -> Batch {
+        Batch { table, process, offset_ns: 0, rows, frame, selected: None, asked: None }
+    }
+
     /// A column of the rows' table.
     pub fn get<T: Fixed>(&self, column: &TypedColumn<T>) -> Col<'_, T> {
         let Some(column) = self.column(column) else { return Col::ABSENT };

@@ -4,6 +4,7 @@ mod adding;
 mod rows;
 
 use super::definitions::AllShapes;
+use super::kept::{Away, Overflow};
 use super::names::Names;
 use super::native::NativeFile;
 use super::select::Filter;
@@ -45,6 +46,8 @@ pub struct OpenedFile {
 pub(super) enum Part {
     /// Read by an importer and kept.
     Kept { process: u32, table: &'static TableSpec, frame: DataFrame },
+    /// Read by an importer and written to a temporary file, decoded when asked for.
+    Away { process: u32, away: Away },
     /// A frame of a native file, decoded when asked for.
     Native { file: usize, frame: usize, table: &'static TableSpec },
 }
@@ -53,12 +56,13 @@ impl Part {
     pub(super) fn table(&self) -> &'static TableSpec {
         match self {
             Part::Kept { table, .. } | Part::Native { table, .. } => table,
+            Part::Away { away, .. } => away.table,
         }
     }
 
     pub(super) fn process(&self, frames: &Frames) -> u32 {
         match self {
-            Part::Kept { process, .. } => *process,
+            Part::Kept { process, .. } | Part::Away { process, .. } => *process,
             Part::Native { file, .. } => frames.natives[*file].process,
         }
     }
@@ -85,12 +89,20 @@ pub struct Frames {
     pub summaries: Vec<FileSummary>,
     parts: Vec<Part>,
     natives: Vec<NativeFile>,
+    /// Takes rows of imported files that are too many to be kept in memory.
+    overflow: Overflow,
     rows_decoded: Arc<AtomicU64>,
     /// Where a GPU is known first, by process and index; made when it is asked for.
     known_first: OnceLock<HashMap<(u32, u32), (u32, u32)>>,
 }
 
 impl Frames {
+    /// Lets rows of imported files take no more memory than this; the others go to a temporary file. Must be said before
+    /// files are opened; without it all rows stay in memory.
+    pub(crate) fn keep_in_memory(&mut self, bytes: usize) {
+        self.overflow = Overflow::new(bytes);
+    }
+
     /// Adds rows of `table` that no file of the process holds.
     pub(crate) fn keep(&mut self, process: u32, table: &'static TableSpec, frame: DataFrame) {
         self.parts.push(Part::Kept { process, table, frame });
@@ -117,6 +129,7 @@ impl Frames {
             .filter(|part| part.table() == table)
             .map(|part| match part {
                 Part::Kept { frame, .. } => frame.height() as u64,
+                Part::Away { away, .. } => away.rows as u64,
                 Part::Native { file, frame, .. } => self.natives[*file].frame_rows(*frame),
             })
             .sum()
@@ -130,11 +143,7 @@ impl Frames {
     /// Ordinals of the processes that have rows of `table`.
     pub fn processes_with_rows(&self, table: &TableSpec) -> std::collections::BTreeSet<u32> {
         let parts = self.parts.iter().filter(|part| part.table() == table);
-        let process = parts.map(|part| match part {
-            Part::Kept { process, .. } => *process,
-            Part::Native { file, .. } => self.natives[*file].process,
-        });
-        process.collect()
+        parts.map(|part| part.process(self)).collect()
     }
 
     /// Earliest start and latest end of anything on a timeline, over rows with valid times; `None` if there is
@@ -170,11 +179,17 @@ impl Frames {
         };
         for table in tables.iter().copied().filter(has_times) {
             for part in self.parts.iter().filter(|part| part.table() == table) {
-                if let Part::Native { file, frame, .. } = part {
-                    let native = &self.natives[*file];
-                    let offset = self.offset_ns(native.process);
-                    if let Some((from, to)) = native.frame_times(*frame) {
-                        widen(native.process, from.saturating_add(offset), to.saturating_add(offset));
+                let known = match part {
+                    Part::Native { file, frame, .. } => Some(self.natives[*file].frame_times(*frame)),
+                    // Bounds of what may be open, such as a range, have its start.
+                    Part::Away { away, .. } if has(table, duration) => Some(away.bounds()),
+                    Part::Away { .. } | Part::Kept { .. } => None,
+                };
+                if let Some(times) = known {
+                    let process = part.process(self);
+                    let offset = self.offset_ns(process);
+                    if let Some((from, to)) = times {
+                        widen(process, from.saturating_add(offset), to.saturating_add(offset));
                     }
                     continue;
                 }

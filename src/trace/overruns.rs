@@ -4,11 +4,14 @@
 //! A record that ends behind its successor has an end that was lost or misread (a kernel of 1.6 s among some of 15 us was
 //! seen), and every sum that it enters is too large.
 
+use super::batch::Batch;
+use super::kept::Piece;
 use super::sink::Sink;
+use crate::error::Result;
 use crate::numbers::items;
 use hashbrown::HashMap;
 use std::path::Path;
-use trace_format::columns::Batch;
+use trace_format::schema::{AnyColumn as _, TypedColumn};
 use trace_format::tables;
 use trace_format::tables::column::kernel;
 
@@ -28,30 +31,53 @@ struct Overruns {
 }
 
 /// Notes kernels of a file that overrun the next of their stream.
-pub(super) fn note(path: &Path, sink: &mut Sink) {
-    let mut found = Overruns::default();
+///
+/// # Errors
+/// Fails if the temporary file of the sink cannot be read.
+pub(super) fn note(path: &Path, sink: &mut Sink) -> Result<()> {
+    let (mut found, mut buffer) = (Overruns::default(), Vec::new());
     for process in &sink.processes {
         let mut streams: HashMap<[u32; 3], Last> = HashMap::new();
-        for batch in process.batches.iter().filter(|batch| batch.table == &tables::KERNEL) {
-            look(batch, &mut streams, &mut found);
+        for piece in process.kept.iter().filter(|piece| piece.table() == &tables::KERNEL) {
+            match piece {
+                Piece::Here(batch) => {
+                    let (start, duration) = (batch.get(kernel::START_NS), batch.get(kernel::DURATION_NS));
+                    let place = PLACE.map(|column| batch.get(column));
+                    let row = |row| Some((start.get(row)?, duration.get(row)?, place.map(|of| of.get(row))));
+                    look((0..batch.rows).filter_map(row), &mut streams, &mut found);
+                }
+                Piece::Away(away) => {
+                    let mut columns = vec![kernel::START_NS.name(), kernel::DURATION_NS.name()];
+                    columns.extend(PLACE.map(|column| column.name()));
+                    let batch = Batch::of_kept(0, away.table, away.decode(&columns, &mut buffer)?, away.rows);
+                    let (start, duration) = (batch.get(kernel::START_NS), batch.get(kernel::DURATION_NS));
+                    let place = PLACE.map(|column| batch.get(column));
+                    let row = |row| Some((start.get(row)?, duration.get(row)?, place.map(|of| of.get(row))));
+                    look((0..batch.rows).filter_map(row), &mut streams, &mut found);
+                }
+            }
         }
     }
-    let Some((start_ns, duration_ns)) = found.longest else { return };
+    let Some((start_ns, duration_ns)) = found.longest else { return Ok(()) };
     let path = path.display();
     let kernels = items(found.kernels, "kernel ends", "kernels end");
     sink.note(
         "overrunning-records",
         format!("{path}: {kernels} behind the next kernel of the same stream, which a stream does not do: such an end is doubtful and with it every sum; the longest begins at {start_ns} ns and takes {duration_ns} ns"),
     );
+    Ok(())
 }
 
-fn look(batch: &Batch, streams: &mut HashMap<[u32; 3], Last>, found: &mut Overruns) {
-    let (start, duration) = (batch.get(kernel::START_NS), batch.get(kernel::DURATION_NS));
-    let place = [kernel::DEVICE, kernel::CONTEXT, kernel::STREAM].map(|column| batch.get(column));
-    for row in 0..batch.rows {
-        let Some((start_ns, length_ns)) = start.get(row).zip(duration.get(row)) else { continue };
+/// Which stream a kernel ran on.
+const PLACE: [&TypedColumn<u32>; 3] = [kernel::DEVICE, kernel::CONTEXT, kernel::STREAM];
+
+/// A kernel with valid times: its start, its duration, and its stream as of [`PLACE`].
+type Kernel = (i64, i64, [Option<u32>; 3]);
+
+fn look(kernels: impl Iterator<Item = Kernel>, streams: &mut HashMap<[u32; 3], Last>, found: &mut Overruns) {
+    for (start_ns, length_ns, place) in kernels {
         let end_ns = start_ns.saturating_add(length_ns);
-        let stream = streams.entry(place.map(|column| column.get(row).unwrap_or(0)));
+        let stream = streams.entry(place.map(Option::unwrap_or_default));
         let last = stream.or_insert(Last { start_ns, end_ns: i64::MIN, counted: false });
         // Files are nearly in order of time; of two records whichever begins first is the earlier one.
         let mut next = Last { start_ns, end_ns, counted: false };
@@ -88,7 +114,7 @@ mod tests {
             sink.push(process, KernelRow { start_ns, duration_ns, stream, ..KernelRow::default() });
         }
         sink.finish();
-        note(Path::new("a.json"), &mut sink);
+        note(Path::new("a.json"), &mut sink).expect("all rows are in memory");
         sink.notes.into_iter().map(|note| note.text).collect()
     }
 

@@ -1,15 +1,14 @@
 //! Where importers put what they read: typed rows in, column batches out.
 
+use super::kept::{BATCH_ROWS, Overflow, Piece};
 use super::names::{Names, Shapes};
 use super::summaries::Summary;
+use crate::error::Error;
 pub use crate::note::Note;
 use shim_config::Budget;
 use trace_format::columns::{Batch, Values};
 use trace_format::schema::{Row, RowBuilder, TableSpec};
 use trace_format::tables::{self, *};
-
-/// Rows per batch, as in a frame of the native format.
-const BATCH_ROWS: usize = 65_536;
 
 /// How much of each record a reader is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -160,7 +159,7 @@ macro_rules! builders {
         impl SinkProcess {
             fn flush(&mut self) {
                 $(if !self.builders.$field.is_empty() {
-                    self.batches.push(self.builders.$field.take());
+                    self.kept.push(Piece::Here(self.builders.$field.take()));
                 })+
             }
         }
@@ -212,8 +211,9 @@ pub struct SinkProcess {
     /// Who it is; importers complete this whenever they learn more, at the end at the latest.
     pub info: ProcessInfo,
     builders: Builders,
-    /// Finished batches. Name and shape ids in them are ids of the shared [`Names`] and [`Shapes`].
-    pub batches: Vec<Batch>,
+    /// Finished batches; more are added by [`Sink::keep`]. Name and shape ids in them are ids of the shared [`Names`] and
+    /// [`Shapes`].
+    pub kept: Vec<Piece>,
 }
 
 impl SinkProcess {
@@ -223,6 +223,15 @@ impl SinkProcess {
         if let Some(before) = self.info.unix_offset_ns.replace(unix_offset_ns) {
             self.move_times(before.saturating_sub(unix_offset_ns));
         }
+    }
+
+    /// The batches of a sink that keeps all of them in memory.
+    pub fn into_batches(self) -> Vec<Batch> {
+        let in_memory = |piece| match piece {
+            Piece::Here(batch) => batch,
+            Piece::Away(_) => unreachable!("this sink has no temporary file"),
+        };
+        self.kept.into_iter().map(in_memory).collect()
     }
 
     /// Adds this to all times of the rows so far.
@@ -236,13 +245,7 @@ impl SinkProcess {
             }
         }
         self.flush();
-        for batch in &mut self.batches {
-            for (spec, column) in batch.table.columns.iter().zip(&mut batch.columns) {
-                if let (true, Values::I64(times)) = (spec.is_time(), &mut column.values) {
-                    times.iter_mut().for_each(|time| *time = time.saturating_add(shift_ns));
-                }
-            }
-        }
+        self.kept.iter_mut().for_each(|piece| piece.move_times(shift_ns));
     }
 }
 
@@ -258,10 +261,11 @@ pub struct Sink<'a> {
     pub origin: String,
     /// What the file holds that is no record: sums that another tool made, and CPU profiles.
     pub summaries: Vec<Summary>,
+    pub(super) overflow: Overflow,
 }
 
 impl<'a> Sink<'a> {
-    /// An empty sink that interns into `names` and `shapes`.
+    /// An empty sink that interns into `names` and `shapes`, and keeps all rows in memory.
     pub fn new(names: &'a mut Names, shapes: &'a mut Shapes) -> Self {
         Sink {
             names,
@@ -270,7 +274,13 @@ impl<'a> Sink<'a> {
             notes: Vec::new(),
             origin: String::new(),
             summaries: Vec::new(),
+            overflow: Overflow::default(),
         }
+    }
+
+    /// Lets rows that take too much memory go to a temporary file.
+    pub(super) fn with_overflow(self, overflow: Overflow) -> Self {
+        Sink { overflow, ..self }
     }
 
     /// Adds a process; rows are pushed to the index this returns.
@@ -292,12 +302,31 @@ impl<'a> Sink<'a> {
     /// Adds one row to a process.
     #[inline]
     pub fn push<R: SinkRow>(&mut self, process: ProcessIx, row: R) {
-        let process = &mut self.processes[process.0];
-        let builder = R::builder(process);
+        let builder = R::builder(&mut self.processes[process.0]);
         builder.push(row);
         if builder.len() >= BATCH_ROWS {
             let batch = builder.take();
-            process.batches.push(batch);
+            self.keep(process, batch);
+        }
+    }
+
+    /// Adds rows to a process, with name and shape ids of this sink.
+    pub fn keep(&mut self, process: ProcessIx, batch: Batch) {
+        let too_many = self.overflow.add(&batch);
+        self.processes[process.0].kept.push(Piece::Here(batch));
+        if too_many {
+            self.put_away();
+        }
+    }
+
+    fn put_away(&mut self) {
+        let kept = self.processes.iter_mut().map(|process| &mut process.kept);
+        if let Err(error) = self.overflow.put_away(kept) {
+            let why = Error::temporary(error);
+            self.note(
+                "rows-in-memory",
+                format!("{why}; until then all rows are kept in memory, which may not suffice"),
+            );
         }
     }
 
@@ -322,15 +351,15 @@ impl<'a> Sink<'a> {
     ) {
         let shared: Vec<u32> = (0..names.len() as u32).map(|id| self.names.intern(names.get(id))).collect();
         for other in processes {
-            let ProcessIx(mine) = process(self, other.info);
-            for mut batch in other.batches {
+            let mine = process(self, other.info.clone());
+            for mut batch in other.into_batches() {
                 for (spec, column) in batch.table.columns.iter().zip(&mut batch.columns) {
                     debug_assert!(!spec.unit.is_shape(), "shapes of another sink mean nothing here");
                     if let (true, Values::U32(ids)) = (spec.unit.is_name(), &mut column.values) {
                         ids.iter_mut().for_each(|id| *id = shared.get(*id as usize).copied().unwrap_or(0));
                     }
                 }
-                self.processes[mine].batches.push(batch);
+                self.keep(mine, batch);
             }
         }
         // Both may have met the same trouble, in the catalogue say.
@@ -341,6 +370,10 @@ impl<'a> Sink<'a> {
     /// Closes all open batches.
     pub fn finish(&mut self) {
         self.processes.iter_mut().for_each(SinkProcess::flush);
+        let bytes = self.processes.iter().flat_map(|process| &process.kept).map(Piece::bytes_in_memory);
+        if self.overflow.is_full_at_end(bytes) {
+            self.put_away();
+        }
     }
 }
 

@@ -124,7 +124,7 @@ impl Stored {
         // Polars wants to own what it decodes from. The memory comes back, so that a thread needs one buffer for all frames.
         let payload = Buffer::from_vec(std::mem::take(buffer));
         let decoded = guarded(|| {
-            let frame = decode_payload(info, columns, payload.clone())?;
+            let frame = decode_payload(info.rows as usize, columns, payload.clone())?;
             if table.role == Role::Defining { with_types_of(table, frame) } else { Ok(frame) }
         });
         *buffer = payload.into_mut().right().unwrap_or_default();
@@ -225,9 +225,12 @@ fn with_types_of(table: &TableSpec, frame: DataFrame) -> PolarsResult<DataFrame>
     Ok(frame)
 }
 
-fn decode_payload(info: &FrameInfo, columns: &[&str], payload: Buffer<u8>) -> PolarsResult<DataFrame> {
+/// Decodes some columns of the payload of a frame of so many rows.
+///
+/// # Errors
+/// Fails if the payload is none, or has another number of rows.
+pub(super) fn decode_payload(rows: usize, columns: &[&str], payload: Buffer<u8>) -> PolarsResult<DataFrame> {
     let file = ParquetFile::open(Source::Memory(payload))?;
-    let rows = info.rows as usize;
     let found: usize = file.group_rows().sum();
     polars_ensure!(found == rows, ComputeError: "{found} rows found where {rows} were promised");
     let mut frame = DataFrame::empty_with_height(0);

@@ -23,7 +23,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("launch", &["error", "metrics", "os"]),
     ("doctor", &["launch", "numbers", "os"]),
     // Opening.
-    ("trace", &["cupti", "demangle", "error", "note", "numbers"]),
+    ("trace", &["cupti", "demangle", "error", "note", "numbers", "os"]),
     ("import", &["cupti", "demangle", "error", "exchange", "numbers", "os", "trace"]),
     ("open", &["error", "import", "numbers", "os", "trace"]),
     // Answering.
@@ -32,7 +32,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("render", &["demangle", "error", "note", "os"]),
     ("report", &["analysis", "cupti", "error", "metrics", "numbers", "render", "shell", "trace"]),
     ("lines", &["analysis", "cupti", "error", "trace"]),
-    ("export", &["analysis", "cupti", "error", "exchange", "lines", "render", "trace"]),
+    ("export", &["analysis", "cupti", "error", "exchange", "lines", "os", "render", "trace"]),
     ("timeline", &["analysis", "demangle", "error", "lines", "metrics", "numbers", "render", "trace"]),
     ("query", &["analysis", "cupti", "demangle", "error", "export", "open", "render", "report", "trace"]),
     ("cluster", &["analysis", "error", "exchange", "note", "render", "report"]),

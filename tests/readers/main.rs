@@ -17,6 +17,7 @@ mod nvprof_golden;
 mod nvprof_made;
 mod printed;
 mod printed_truth;
+mod rows_in_file;
 mod same_answer;
 mod truth;
 mod truth_of_every_reader;

@@ -39,6 +39,7 @@ pub use kinds::Kinds;
 pub use ring::{DumpRule, Ring};
 pub use settings_md::settings_md;
 pub use signals::signal_name;
+pub use values::bytes;
 pub use variables::{
     ApiCalls, Graph, Membership, Prepare, Problem, Processes, Settings, SizePolicy, VARIABLES, Variable, from_env,
 };

@@ -29,7 +29,10 @@ fn number_and_unit(value: &str) -> Option<(u128, &str)> {
 const MILLION: u128 = 1_000_000;
 
 /// A size: a number of bytes, or with one of the units KiB, MiB, GiB, TiB (K, M, G, T mean the same).
-pub(crate) fn bytes(value: &[u8]) -> Result<u64, String> {
+///
+/// # Errors
+/// Fails with what is wrong about the value, to follow its name: "is not a size such as 512KiB or 64GiB".
+pub fn bytes(value: &[u8]) -> Result<u64, String> {
     let value = text(value)?;
     let (millionths, unit) = number_and_unit(value).ok_or("is not a size such as 512KiB or 64GiB")?;
     let scale: u128 = match unit {

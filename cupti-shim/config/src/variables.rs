@@ -698,6 +698,7 @@ fn is_ours_but_no_setting(name: &str) -> bool {
         "PROGRAM",
         "PAGER",
         "NO_CONFIG",
+        "IMPORT_MEMORY",
     ]
     .contains(&rest)
         || ["TEST_", "BENCH_", "FUZZ_", "SIM_"].iter().any(|prefix| rest.starts_with(prefix))

@@ -2,8 +2,9 @@
 //! slices come in the order of time. What does not fit into memory goes through one temporary file.
 
 use crate::error::{Error, Result};
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use crate::os::disk;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
 
 /// Bytes that a stream holds in memory before they go to the temporary file.
 const HELD_BYTES: usize = 64 * 1024;
@@ -42,9 +43,11 @@ impl Spill {
         }
         let file = match &mut self.file {
             Some(file) => file,
-            none => none.insert(create()?),
+            none => none.insert(disk::unnamed_file().map_err(Error::temporary)?),
         };
-        file.seek(SeekFrom::Start(self.length)).and_then(|_| file.write_all(&stream.held)).map_err(failed)?;
+        file.seek(SeekFrom::Start(self.length))
+            .and_then(|_| file.write_all(&stream.held))
+            .map_err(Error::temporary)?;
         stream.pieces.push((self.length, stream.held.len()));
         self.length += stream.held.len() as u64;
         stream.held.clear();
@@ -60,26 +63,13 @@ impl Spill {
         for &(offset, length) in &stream.pieces {
             let Some(file) = &mut self.file else { break };
             piece.resize(length, 0);
-            file.seek(SeekFrom::Start(offset)).and_then(|_| file.read_exact(&mut piece)).map_err(failed)?;
+            file.seek(SeekFrom::Start(offset))
+                .and_then(|_| file.read_exact(&mut piece))
+                .map_err(Error::temporary)?;
             out.write_all(&piece).map_err(|e| Error::output(&e))?;
         }
         out.write_all(&stream.held).map_err(|e| Error::output(&e))
     }
-}
-
-fn failed(error: io::Error) -> Error {
-    Error::at(&std::env::temp_dir(), format_args!("a temporary file there failed: {error}"))
-        .remedy("set TMPDIR to a folder with more room")
-}
-
-fn create() -> Result<File> {
-    let folder = std::env::temp_dir();
-    let mut random = [0; 8];
-    getrandom::fill(&mut random).map_err(|e| Error::new(format!("no random numbers: {e}")))?;
-    let path = folder.join(format!("gpuprof-{:016x}.tmp", u64::from_ne_bytes(random)));
-    let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path).map_err(failed)?;
-    std::fs::remove_file(&path).map_err(failed)?;
-    Ok(file)
 }
 
 #[cfg(test)]

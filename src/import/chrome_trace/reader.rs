@@ -328,8 +328,8 @@ impl<'r, 's> Reader<'r, 's> {
             return;
         }
         self.sink.finish();
-        let batches = std::mem::take(&mut self.sink.processes[strays].batches);
-        self.sink.processes[1 - strays].batches.extend(batches);
+        let kept = std::mem::take(&mut self.sink.processes[strays].kept);
+        self.sink.processes[1 - strays].kept.extend(kept);
         self.sink.processes.remove(strays);
     }
 }

@@ -248,7 +248,7 @@ impl Rows {
             self.odd += 1;
         } else if open.rows >= BATCH_ROWS {
             let batch = open.take();
-            sink.processes[process.0].batches.push(batch);
+            sink.keep(process, batch);
         }
     }
 
@@ -257,7 +257,7 @@ impl Rows {
         open.sort_by_key(|(key, _)| *key);
         for ((ordinal, _), mut open) in open {
             if let Some(process) = declared.processes.get(&ordinal) {
-                sink.processes[process.0].batches.push(open.take());
+                sink.keep(*process, open.take());
             }
         }
     }

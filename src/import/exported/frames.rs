@@ -127,7 +127,7 @@ fn take(frame: &DataFrame, wanted: Wanted, sink: &mut Sink, declared: &mut Decla
         for (ordinal, rows) in by_process(&block)? {
             let process = declared.process(sink, ordinal, ProcessInfo::default);
             let batch = to_batch(wanted, &rows, sink)?;
-            sink.processes[process.0].batches.push(batch);
+            sink.keep(process, batch);
         }
     }
     Ok(())

@@ -94,7 +94,7 @@ impl Converter<'_, '_> {
 
     fn own_batch(&mut self, ordinal: usize, batch: Batch) {
         let process = self.own_processes.get(ordinal).copied().unwrap_or(self.process);
-        self.sink.processes[process.0].batches.push(batch);
+        self.sink.keep(process, batch);
     }
 
     /// Hands over all rows that are still collected.

@@ -57,7 +57,7 @@ fn import_pieces(text: &[u8], need: &Need, piece: usize) -> Result<Imported> {
     let process = sink.processes.remove(0);
     let (notes, origin) = (sink.notes.iter().map(|n| (n.code, n.text.clone())).collect(), sink.origin.clone());
     let names = (0..names.len() as u32).map(|id| names.text(id).into_owned()).collect();
-    Ok(Imported { info: process.info, batches: process.batches, names, notes, origin })
+    Ok(Imported { info: process.info.clone(), batches: process.into_batches(), names, notes, origin })
 }
 
 fn import(text: &str) -> Imported {

@@ -138,7 +138,7 @@ impl Calls {
                 names.iter_mut().for_each(|name| *name = name_ids[*name as usize]);
             }
             let index = r.process(Some(process.global));
-            r.sink.processes[index.0].batches.append(&mut process.batches);
+            process.batches.drain(..).for_each(|batch| r.sink.keep(index, batch));
         }
         r.threads.extend(&self.threads);
         if self.backtraces > 0 {

@@ -56,8 +56,8 @@ impl<'n> Records<'n> {
         let mut named = self.processes.values();
         if let (Some(ProcessIx(unnamed)), Some(&ProcessIx(named)), None) = (unnamed, named.next(), named.next()) {
             sink.finish();
-            let batches = std::mem::take(&mut sink.processes[unnamed].batches);
-            sink.processes[named].batches.extend(batches);
+            let kept = std::mem::take(&mut sink.processes[unnamed].kept);
+            sink.processes[named].kept.extend(kept);
             sink.processes.remove(unnamed);
         }
     }

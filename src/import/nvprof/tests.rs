@@ -207,7 +207,8 @@ fn calls_read_on_another_thread_are_the_same_calls() {
     let db = sqlite::open(&file.path).unwrap();
     super::read_database(&db, &file.path, &Need::all(), &mut sink).unwrap();
     sink.finish();
-    let processes = std::mem::take(&mut sink.processes).into_iter().map(|p| (p.info, p.batches)).collect();
+    let processes =
+        std::mem::take(&mut sink.processes).into_iter().map(|p| (p.info.clone(), p.into_batches())).collect();
     let (notes, origin) = (std::mem::take(&mut sink.notes), String::new());
     let together = Imported { importer: "nvprof", names, shapes, processes, notes, origin, summaries: Vec::new() };
 

@@ -3,6 +3,7 @@
 use super::{Frames, OpenedFile, Part, Process};
 use crate::error::{Error, Result};
 use crate::trace::batch::{self, Batch};
+use crate::trace::kept::Piece;
 use crate::trace::native::NativeFile;
 use crate::trace::overruns;
 use crate::trace::select::Filter;
@@ -72,20 +73,32 @@ impl Frames {
     /// # Errors
     /// Fails with any error that `read` returns, and if the rows make no frame.
     pub(crate) fn add_imported(&mut self, path: &Path, read: impl FnOnce(&mut Sink) -> Result<()>) -> Result<()> {
-        let mut sink = Sink::new(&mut self.names, &mut self.shapes.imported);
-        read(&mut sink)?;
-        sink.finish();
-        overruns::note(path, &mut sink);
+        let sink = Sink::new(&mut self.names, &mut self.shapes.imported);
+        let mut sink = sink.with_overflow(std::mem::take(&mut self.overflow));
+        let outcome = read(&mut sink).and_then(|()| {
+            sink.finish();
+            overruns::note(path, &mut sink)
+        });
+        let Sink { processes, mut notes, origin, summaries, mut overflow, .. } = sink;
+        overflow.settle();
+        self.overflow = overflow;
+        outcome?;
         let first = self.processes.len() as u32;
-        let origin = sink.origin;
-        let counts_invalid = sink.notes.iter().any(|note| note.code == "invalid-times");
-        self.notes.append(&mut sink.notes);
+        let counts_invalid = notes.iter().any(|note| note.code == "invalid-times");
+        self.notes.append(&mut notes);
         let file = self.files.len();
-        self.summaries.extend(sink.summaries.into_iter().map(|summary| FileSummary { file, summary }));
-        for process in sink.processes {
+        self.summaries.extend(summaries.into_iter().map(|summary| FileSummary { file, summary }));
+        for process in processes {
             let ordinal = self.processes.len() as u32;
             self.add_process(path, process.info);
-            for rows in process.batches {
+            for piece in process.kept {
+                let rows = match piece {
+                    Piece::Here(rows) => rows,
+                    Piece::Away(away) => {
+                        self.parts.push(Part::Away { process: ordinal, away });
+                        continue;
+                    }
+                };
                 let table = rows.table;
                 let frame = batch::to_frame(rows)
                     .map_err(|e| Error::at(path, format_args!("table {}: {e}", table.name)))?;
@@ -113,22 +126,14 @@ impl Frames {
         let mut stored: BTreeMap<usize, Vec<(u32, DeviceRow)>> = BTreeMap::new();
         for part in self.parts.iter().filter(|part| part.table() == table) {
             match part {
-                Part::Kept { .. } => {
+                Part::Kept { .. } | Part::Away { .. } => {
                     let batch = self.decode(part, &columns, &Filter::everything(), &mut Vec::new())?;
                     devices.extend(batch.iter().flat_map(device_rows));
                 }
                 Part::Native { file, frame, .. } => {
                     let native = &self.natives[*file];
                     let decoded = native.decode(*frame, table, &columns, &mut Vec::new(), &|_| Ok(()));
-                    let batch = decoded.map(|(frame, rows)| Batch {
-                        table,
-                        process: native.process,
-                        offset_ns: 0,
-                        rows,
-                        frame,
-                        selected: None,
-                        asked: None,
-                    });
+                    let batch = decoded.map(|(frame, rows)| Batch::of_kept(native.process, table, frame, rows));
                     stored.entry(*file).or_default().extend(batch.iter().flat_map(device_rows));
                 }
             }

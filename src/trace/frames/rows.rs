@@ -127,16 +127,11 @@ impl Frames {
                 let native = &self.natives[*file];
                 native.frame_times(*frame).map(|(start, _)| start.saturating_add(self.offset_ns(native.process)))
             }
+            Part::Away { process, away } => {
+                away.bounds().map(|(start, _)| start.saturating_add(self.offset_ns(*process)))
+            }
             Part::Kept { process, table, frame } => {
-                let batch = Batch {
-                    table,
-                    process: *process,
-                    offset_ns: 0,
-                    rows: frame.height(),
-                    frame: frame.clone(),
-                    selected: None,
-                    asked: None,
-                };
+                let batch = Batch::of_kept(*process, table, frame.clone(), frame.height());
                 let (start, duration) = (batch.get(any::START_NS), batch.get(any::DURATION_NS));
                 let has_duration = table.column_index(any::DURATION_NS.name()).is_some();
                 let valid = |i: &usize| !has_duration || duration.get(*i).is_some();
@@ -163,6 +158,12 @@ impl Frames {
                 let chosen = frame.select(present.copied()).map_err(|e| Error::new(e.to_string()))?;
                 // `select` of no columns forgets the height, so rows are counted from the source.
                 (*process, (chosen, frame.height()))
+            }
+            Part::Away { process, away } => {
+                if !filter.takes_process(*process) {
+                    return Ok(None);
+                }
+                (*process, (away.decode(columns, buffer)?, away.rows))
             }
             Part::Native { file, frame, table } => {
                 let native = &self.natives[*file];
