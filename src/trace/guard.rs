@@ -3,6 +3,7 @@
 //! Checksums keep accidental damage away from the Parquet decoder, but a file made to harm can carry right checksums,
 //! and Polars' decoder panics on some malformed payloads. Such a frame is then unreadable like any other.
 
+use polars::prelude::*;
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
@@ -34,6 +35,14 @@ pub fn guarded<T>(decode: impl FnOnce() -> T) -> Result<T, String> {
         text.or_else(|| payload.downcast_ref::<&str>().map(|s| (*s).to_owned()))
             .unwrap_or_else(|| "no message".into())
     })
+}
+
+/// As [`guarded`], of a decoder of Polars, whose panics are then errors like its others.
+///
+/// # Errors
+/// Fails as `decode` does, and if it panics.
+pub fn decoded<T>(decode: impl FnOnce() -> PolarsResult<T>) -> PolarsResult<T> {
+    guarded(decode).unwrap_or_else(|panic| Err(polars_err!(ComputeError: "the decoder gave up: {panic}")))
 }
 
 #[cfg(test)]

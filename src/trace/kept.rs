@@ -8,7 +8,6 @@ use super::stored::decode_payload;
 use crate::error::{Error, Result};
 use crate::os::disk;
 use polars::prelude::*;
-use polars_buffer::Buffer;
 use rayon::prelude::*;
 use std::fs::File;
 use std::io;
@@ -98,10 +97,7 @@ impl Away {
     pub fn decode(&self, columns: &[&str], buffer: &mut Vec<u8>) -> Result<DataFrame> {
         buffer.resize(self.bytes, 0);
         self.file.read_exact_at(buffer, self.offset).map_err(Error::temporary)?;
-        let payload = Buffer::from_vec(std::mem::take(buffer));
-        let decoded = decode_payload(self.rows, columns, payload.clone());
-        *buffer = payload.into_mut().right().unwrap_or_default();
-        let mut frame = decoded.map_err(Error::temporary)?;
+        let mut frame = decode_payload(self.rows, columns, buffer).map_err(Error::temporary)?;
         if self.shift_ns != 0 {
             for spec in self.table.columns.iter().filter(|spec| spec.is_time()) {
                 if let Ok(times) = frame.column(spec.name) {

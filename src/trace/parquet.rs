@@ -61,7 +61,7 @@ pub struct ParquetFile {
 
 impl ParquetFile {
     /// Reads the footer. Polars' decoder panics on some damaged files: call this and the others inside of
-    /// `trace::guard::guarded`.
+    /// `trace::guard::decoded`.
     ///
     /// # Errors
     /// Fails if the file has no valid footer, or if the footer says something that Polars does not know.

@@ -1,7 +1,7 @@
 //! The frames of a native file: decoded by Polars when somebody asks, with what is damaged noted and what was decoded
 //! counted.
 
-use super::guard::guarded;
+use super::guard::decoded;
 use super::parquet::{ParquetFile, Source};
 use super::sink::Note;
 use crate::numbers::counted;
@@ -121,21 +121,17 @@ impl Stored {
         buffer: &mut Vec<u8>,
     ) -> Result<DataFrame, String> {
         self.reader.read_payload(info, buffer).map_err(|error| error.to_string())?;
-        // Polars wants to own what it decodes from. The memory comes back, so that a thread needs one buffer for all frames.
-        let payload = Buffer::from_vec(std::mem::take(buffer));
-        let decoded = guarded(|| {
-            let frame = decode_payload(info.rows as usize, columns, payload.clone())?;
-            if table.role == Role::Defining { with_types_of(table, frame) } else { Ok(frame) }
+        let frame = decode_payload(info.rows as usize, columns, buffer);
+        let frame = frame.and_then(|frame| match table.role {
+            Role::Defining => with_types_of(table, frame),
+            _ => Ok(frame),
         });
-        *buffer = payload.into_mut().right().unwrap_or_default();
         let mut counted = self.decoded.lock().unwrap_or_else(|e| e.into_inner());
         let (rows, names) = counted.entry(table.name).or_default();
         *rows += u64::from(info.rows);
         names.extend(table.columns.iter().map(|column| column.name).filter(|name| columns.contains(name)));
         drop(counted);
-        decoded
-            .unwrap_or_else(|panic| Err(polars_err!(ComputeError: "the decoder gave up: {panic}")))
-            .map_err(|error| self.undecodable(info, &error))
+        frame.map_err(|error| self.undecodable(info, &error))
     }
 
     /// Hands `columns` of a defining table to `each` in order: the frame, which of its rows, and all of its rows decoded.
@@ -229,7 +225,15 @@ fn with_types_of(table: &TableSpec, frame: DataFrame) -> PolarsResult<DataFrame>
 ///
 /// # Errors
 /// Fails if the payload is none, or has another number of rows.
-pub(super) fn decode_payload(rows: usize, columns: &[&str], payload: Buffer<u8>) -> PolarsResult<DataFrame> {
+pub(super) fn decode_payload(rows: usize, columns: &[&str], payload: &mut Vec<u8>) -> PolarsResult<DataFrame> {
+    // Polars wants to own what it decodes from. The memory comes back, so that a thread needs one buffer for all frames.
+    let buffer = Buffer::from_vec(std::mem::take(payload));
+    let frame = decoded(|| decode_buffer(rows, columns, buffer.clone()));
+    *payload = buffer.into_mut().right().unwrap_or_default();
+    frame
+}
+
+fn decode_buffer(rows: usize, columns: &[&str], payload: Buffer<u8>) -> PolarsResult<DataFrame> {
     let file = ParquetFile::open(Source::Memory(payload))?;
     let found: usize = file.group_rows().sum();
     polars_ensure!(found == rows, ComputeError: "{found} rows found where {rows} were promised");

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::exchange::flat::name_column;
 use crate::numbers::counted;
 use crate::trace::batch;
-use crate::trace::guard::guarded;
+use crate::trace::guard::decoded;
 use crate::trace::parquet::{ParquetFile, Source};
 use crate::trace::sink::{Detail, ProcessInfo, Sink};
 use hashbrown::HashMap;
@@ -72,12 +72,12 @@ pub fn read(path: &Path, wanted: Wanted, format: &str, sink: &mut Sink, declared
     let failed = |e: PolarsError| Error::at(path, format_args!("cannot be decoded: {e}")).remedy("export again");
     declared.has_table.push(wanted.table.id);
     // The decoders panic on some damaged files.
-    let read = guarded(|| {
+    decoded(|| {
         let mut each = |frame: DataFrame| take(&frame, wanted, sink, declared);
         let columns = wanted.columns();
         if format == "parquet" { parquet(file, &columns, &mut each) } else { arrow(file, &columns, &mut each) }
-    });
-    read.unwrap_or_else(|panic| Err(polars_err!(ComputeError: "the decoder gave up: {panic}"))).map_err(failed)
+    })
+    .map_err(failed)
 }
 
 /// Rows that a Parquet file may have however small it is, and rows for each of its bytes beyond. A few bytes can repeat a
@@ -90,8 +90,12 @@ fn most_rows(bytes: u64) -> u64 {
     MOST_ROWS.saturating_add(bytes.saturating_mul(MOST_ROWS_PER_BYTE))
 }
 
-/// Hands every row group to `each`, its columns decoded on all threads.
-fn parquet(file: File, columns: &[&str], each: &mut dyn FnMut(DataFrame) -> PolarsResult<()>) -> PolarsResult<()> {
+/// Hands every row group to `each`. While one is taken the next is decoded, its columns on all threads.
+fn parquet(
+    file: File,
+    columns: &[&str],
+    each: &mut (dyn FnMut(DataFrame) -> PolarsResult<()> + Send),
+) -> PolarsResult<()> {
     let bytes = file.metadata()?.len();
     let file = ParquetFile::open(Source::File(file))?;
     let rows: u64 = file.group_rows().map(|rows| rows as u64).sum();
@@ -100,9 +104,17 @@ fn parquet(file: File, columns: &[&str], each: &mut dyn FnMut(DataFrame) -> Pola
         ComputeError: "{} are promised in {}, which no recording fits into", counted(rows, "row"), counted(bytes, "byte")
     );
     let names: Vec<&str> = file.columns().filter(|name| columns.contains(name)).collect();
-    for (group, rows) in file.group_rows().enumerate() {
-        let columns = names.par_iter().map(|name| file.decode(group, name)).collect::<PolarsResult<_>>()?;
-        each(DataFrame::new(rows, columns)?)?;
+    let decode = |(group, rows): (usize, usize)| {
+        let columns =
+            names.par_iter().map(|name| decoded(|| file.decode(group, name))).collect::<PolarsResult<_>>()?;
+        DataFrame::new(rows, columns)
+    };
+    let mut groups = file.group_rows().enumerate();
+    let mut next = groups.next().map(decode).transpose()?;
+    while let Some(now) = next {
+        let (taken, decoded) = rayon::join(|| each(now), || groups.next().map(decode).transpose());
+        taken?;
+        next = decoded?;
     }
     Ok(())
 }
