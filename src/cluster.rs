@@ -11,6 +11,7 @@ mod breakdown;
 mod dataset;
 mod gaps;
 pub mod spark;
+mod steps;
 mod summaries;
 
 use crate::error::{Error, Result};
@@ -49,6 +50,8 @@ pub static REPORTS: &[&dyn Report] = &[
     &summaries::RANGES,
     &breakdown::TimeBreakdown,
     &gaps::Gaps,
+    &steps::EACH,
+    &steps::SUMMARY,
 ];
 
 /// Finds the report that `name` names.

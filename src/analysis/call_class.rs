@@ -23,7 +23,7 @@ pub enum CallClass {
 }
 
 /// Calls that return when work is done.
-const WAITING: [&str; 8] = [
+pub const WAITING: [&str; 9] = [
     "cudaDeviceSynchronize",
     "cudaThreadSynchronize",
     "cudaStreamSynchronize",
@@ -32,10 +32,11 @@ const WAITING: [&str; 8] = [
     "cuStreamSynchronize",
     "cuEventSynchronize",
     "hipDeviceSynchronize",
+    "hipStreamSynchronize",
 ];
 
 /// Beginnings of calls that allocate or release. Those for the order of a stream end in `Async`.
-const ALLOCATING: [&str; 14] = [
+pub const ALLOCATING: [&str; 14] = [
     "cudaMalloc",
     "cudaFree",
     "cudaHostAlloc",
@@ -53,7 +54,7 @@ const ALLOCATING: [&str; 14] = [
 ];
 
 /// Beginnings of calls that load, link or look up code.
-const LOADING: [&str; 8] = [
+pub const LOADING: [&str; 8] = [
     "cuModuleLoad",
     "cuModuleGetFunction",
     "cuModuleUnload",
@@ -72,7 +73,7 @@ impl CallClass {
     pub fn of(name: &str) -> CallClass {
         let name = strip_version(name);
         let begins = |list: &[&str]| list.iter().any(|beginning| name.starts_with(beginning));
-        if WAITING.contains(&name) || name == "hipStreamSynchronize" {
+        if WAITING.contains(&name) {
             CallClass::Synchronization
         } else if name.contains("Memcpy") || name.contains("Memset") {
             if name.contains("Async") { CallClass::AsyncCopy } else { CallClass::BlockingCopy }

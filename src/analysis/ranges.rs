@@ -39,7 +39,7 @@ impl Range {
     }
 
     /// Where it ends, at the end of time if it is open.
-    fn last_ns(&self) -> i64 {
+    pub fn last_ns(&self) -> i64 {
         self.end_ns.unwrap_or(i64::MAX)
     }
 

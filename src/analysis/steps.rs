@@ -58,6 +58,8 @@ pub enum Source {
     },
     /// Not at all.
     None,
+    /// Nobody has looked for a sequence, and no ranges are called like steps.
+    OnlyRangesAreLookedFor,
 }
 
 /// One step.
@@ -80,6 +82,11 @@ pub struct Step {
 }
 
 impl Step {
+    /// A step in which nothing happened yet.
+    pub fn new(name: Option<u32>, from_ns: i64, to_ns: i64) -> Step {
+        Step { name, from_ns, to_ns, is_warm_up: false, busy_ns: 0, kernel_ns: 0, counts: [0; 4] }
+    }
+
     /// How long it took.
     pub fn wall_ns(&self) -> i64 {
         self.to_ns.saturating_sub(self.from_ns)
@@ -194,21 +201,18 @@ fn measured(
 }
 
 impl ProcessSteps {
-    fn new(process: u32, source: Source, steps: Vec<Step>) -> ProcessSteps {
+    /// Steps that nothing was measured of yet.
+    pub fn new(process: u32, source: Source, steps: Vec<Step>) -> ProcessSteps {
         ProcessSteps { process, source, gpus: 0, steps, warm_up_limit_ns: None, kernels_outside: 0 }
     }
-}
-
-fn step(name: Option<u32>, from_ns: i64, to_ns: i64) -> Step {
-    Step { name, from_ns, to_ns, is_warm_up: false, busy_ns: 0, kernel_ns: 0, counts: [0; 4] }
 }
 
 /// Steps by ranges, and the processes whose ranges are not called like steps.
 fn by_ranges(labels: &Labels, filter: &Filter) -> Result<(BTreeMap<u32, ProcessSteps>, BTreeSet<u32>)> {
     let all = super::ranges::ranges(labels.frames(), filter)?;
     let (mut found, mut unnamed) = (BTreeMap::new(), BTreeSet::new());
-    for (process, ranges) in ranges::step_ranges(labels, &all) {
-        let of_range = |&at: &usize| Some(step(Some(all[at].name), all[at].start_ns, all[at].end_ns?));
+    for (process, ranges) in ranges::step_ranges(|name| labels.text(name), &all) {
+        let of_range = |&at: &usize| Some(Step::new(Some(all[at].name), all[at].start_ns, all[at].end_ns?));
         let steps = ranges.ranges.iter().filter_map(of_range).collect();
         if !ranges.is_named {
             unnamed.insert(process);
@@ -321,7 +325,7 @@ fn of_chain(chain: &[sequence::Link], parts: &[(usize, usize)], was_off: impl Fn
         let end_ns = chain[from..to].iter().map(|link| link.end_ns).max()?;
         let next_ns = next.filter(|next| next.0 == to).map(|_| chain[to].start_ns);
         let to_ns = next_ns.filter(|&next_ns| !was_off(end_ns, next_ns)).unwrap_or(end_ns);
-        (!was_off(from_ns, end_ns)).then(|| step(None, from_ns, to_ns))
+        (!was_off(from_ns, end_ns)).then(|| Step::new(None, from_ns, to_ns))
     });
     timed.collect()
 }
@@ -381,7 +385,8 @@ fn add_busy(process: &mut ProcessSteps, from_ns: i64, to_ns: i64) {
 /// Fewer steps are too few to tell a warm-up.
 const LEAST_FOR_WARM_UP: usize = 4;
 
-fn mark_warm_up(process: &mut ProcessSteps) {
+/// Marks the steps that are left out of statistics.
+pub fn mark_warm_up(process: &mut ProcessSteps) {
     let steps = &mut process.steps;
     if steps.len() < LEAST_FOR_WARM_UP {
         return;

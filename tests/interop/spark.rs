@@ -1,6 +1,6 @@
 //! Apache Spark, on two workers, makes the same tables of a dataset as `report` makes of the traces, to the digit.
 
-use crate::common::build::{Copy, Kernel, Name, Story, native};
+use crate::common::build::{Copy, Kernel, Name, NvtxRange, Story, THREAD, native};
 use crate::common::everything::everything;
 use crate::common::tools::python;
 use crate::common::{TempFolder, command, gpuprof, refused, skip};
@@ -12,7 +12,8 @@ use std::process::{Command, Stdio};
 const MASTER: &str = "local-cluster[2,1,1024]";
 
 /// What Spark can make.
-const VIEWS: &str = "cuda_gpu_kern_sum,cuda_gpu_mem_time_sum,cuda_api_sum,nvtx_sum,gpu_time_breakdown,gpu_gaps";
+const VIEWS: &str =
+    "cuda_gpu_kern_sum,cuda_gpu_mem_time_sum,cuda_api_sum,nvtx_sum,gpu_time_breakdown,gpu_gaps,steps,steps_sum";
 
 /// The folder of an installation; `None`: it cannot be had here, which is said.
 fn spark(test: &str) -> Option<PathBuf> {
@@ -64,7 +65,43 @@ fn rank(number: u32) -> Vec<u8> {
         story.kernels.push(kernel("late", late, late + 5, 7, correlation));
         late += 500_000_005;
     }
+    story.ranges.retain(|range| !["step", "epoch"].contains(&range.name.as_str()));
+    story.ranges.extend(steps(number));
     native(&story)
+}
+
+/// Steps of twenty launches each, the first of which takes long, in an epoch that is still open, with ranges inside of them, and
+/// ranges of other threads that could be taken for steps. What is launched last in a step runs behind it. Rank 2 has none.
+fn steps(rank: u32) -> Vec<NvtxRange> {
+    let range = |name: String, start: i64, end: Option<i64>, style: u32, tid: u32| NvtxRange {
+        name,
+        domain: (tid != THREAD).then(|| "o'loader".to_owned()),
+        start,
+        end,
+        style,
+        tid,
+    };
+    if rank == 2 {
+        return Vec::new();
+    }
+    let launch = |i: i64| 10_000_000 + i * 50_000 - 20_000 - i64::from(rank);
+    // Deeper ones of another thread give way to those of the thread that launches.
+    let outer = [(THREAD, "epoch 1"), (THREAD + 7, "worker"), (THREAD + 7, "loading")];
+    let mut ranges: Vec<NvtxRange> =
+        (0..).zip(outer).map(|(at, (tid, name))| range(name.into(), launch(-4) + at, None, 0, tid)).collect();
+    for step in 1..12 {
+        let (first, next) = if step == 1 { (0, 60) } else { (step * 20 + 20, step * 20 + 40) };
+        let (start, end) = (launch(first) - 2_000, launch(next) - 3_000 - step * 17);
+        ranges.push(range(format!("ProfilerStep#{step}"), start, Some(end), 0, THREAD));
+        ranges.push(range(format!("forward {step}"), start + 500, Some(start + 300_000), 0, THREAD));
+        // Inside of a step, longer names, and as long as the steps but deeper.
+        ranges.push(range("optimizer.step".into(), start + 400_000, Some(end - 100), 0, THREAD));
+        ranges.push(range(format!("batch {step}"), start + 5, Some(end - 5), 0, THREAD));
+        ranges.push(range(format!("Iteration {step}"), start + 7, Some(end - 400_000), 0, THREAD + 7));
+        // They overlap, so they are none.
+        ranges.push(range(format!("step_{step}"), start, Some(end + 10_000), 1, THREAD + 8));
+    }
+    ranges
 }
 
 /// The tables, and which records there are none of.
@@ -106,12 +143,31 @@ fn spark_makes_the_same_tables_as_report() {
         assert!(answer.status.success(), "{}", String::from_utf8_lossy(&answer.stderr));
         let answer = String::from_utf8(answer.stdout).expect("UTF-8");
         let [tables, absent] = answered(&answer);
-        for (found, expected) in
-            tables.as_array().expect("tables").iter().zip(expected[0].as_array().expect("tables"))
-        {
+        let [mut tables, absent] = [tables, absent];
+        let mut here = expected[0].clone();
+        let (found, expected_tables) =
+            (tables.as_array_mut().expect("tables"), here.as_array_mut().expect("tables"));
+        // Spark looks for no other steps than those that are called so, and says of which processes.
+        let summary = found.iter().find(|table| table["name"] == "steps_sum").expect("a summary").clone();
+        let rows = summary["rows"].as_array().expect("rows").iter();
+        let (named, others): (Vec<&Value>, Vec<&Value>) =
+            rows.partition(|row| row["Found by"] == "ranges ProfilerStep#*");
+        assert_eq!(named.iter().map(|row| row["PID"].as_u64()).collect::<Vec<_>>(), [Some(100), Some(101)]);
+        for row in &others {
+            assert_eq!(row["Found by"], "none: no range is called like a step, and Spark looks for no others");
+        }
+        let is_named = |row: &Value| named.iter().any(|of| of["PID"] == row["PID"]);
+        for table in found.iter_mut().chain(expected_tables.iter_mut()) {
+            if table["name"].as_str().is_some_and(|name| name.starts_with("steps")) {
+                table["rows"].as_array_mut().expect("rows").retain(is_named);
+            }
+        }
+        for (found, expected) in found.iter().zip(expected_tables.iter()) {
             assert_eq!(found, expected, "{place}");
         }
-        assert_eq!([tables, absent], expected, "{place}");
+        let steps = found.iter().find(|table| table["name"] == "steps").expect("steps");
+        assert_eq!(steps["rows"].as_array().expect("rows").len(), 22);
+        assert_eq!((tables, absent), (here, expected[1].clone()), "{place}");
     };
     check(&parts, MASTER);
     check(&whole, "local[2]");

@@ -4,7 +4,7 @@ use crate::analysis::diff::numbers_as;
 use regex::Regex;
 
 /// Names that ranges of a step have, in small letters, without numbers and what stands around them.
-const STEPS: [&str; 9] = [
+pub const STEPS: [&str; 9] = [
     "profilerstep",
     "step",
     "train_step",

@@ -1,7 +1,6 @@
 //! Steps by ranges and annotations of the program.
 
 use super::names::{is_step, without_numbers};
-use crate::analysis::labels::Labels;
 use crate::analysis::ranges::{Range, nesting};
 use hashbrown::HashMap;
 use std::cmp::Reverse;
@@ -30,8 +29,8 @@ struct Group {
 
 /// The steps of each process among all ranges, in order. Ranges that are called like steps come first; else it is the outermost ones
 /// that come three times or more and cover at least half of the time from the first to the last. Of several, those take the most time.
-/// Ranges of one thread that overlap are no steps.
-pub fn step_ranges(labels: &Labels, ranges: &[Range]) -> BTreeMap<u32, StepRanges> {
+/// Ranges of one thread that overlap are no steps. `text` gives the text of a name.
+pub fn step_ranges<'t>(text: impl Fn(u32) -> &'t str, ranges: &[Range]) -> BTreeMap<u32, StepRanges> {
     let nesting = nesting(ranges);
     // Texts are looked at once for each name, not for each range.
     let mut folded: Vec<(String, bool)> = Vec::new();
@@ -43,7 +42,7 @@ pub fn step_ranges(labels: &Labels, ranges: &[Range]) -> BTreeMap<u32, StepRange
             continue;
         }
         let name = *by_name.entry(range.name).or_insert_with(|| {
-            let text = labels.text(range.name);
+            let text = text(range.name);
             *by_text.entry(without_numbers(text)).or_insert_with_key(|key| {
                 folded.push((key.clone(), is_step(text, None)));
                 folded.len() - 1

@@ -2,9 +2,10 @@
 
 use super::lines::Lines;
 use super::nsys_names::range_style;
-use super::{api, kernels, low_use, memory, ranges, time_breakdown};
+use super::{api, kernels, low_use, memory, ranges, steps, time_breakdown};
 use crate::analysis::overlap::Breakdown;
 use crate::analysis::stats::Stats;
+use crate::analysis::steps::ProcessSteps;
 use crate::render::table::{Cell, Table};
 
 fn by_name(rows: Vec<(String, Stats)>) -> Lines {
@@ -55,4 +56,20 @@ pub fn gaps(
 ) -> Table {
     let clock = |process: u32, ns: i64| Cell::Int(listed_ns(process, ns));
     low_use::gaps_table(&low_use::GPU_GAPS, gaps, |process| Cell::opt_id(pid(process)), clock)
+}
+
+/// `steps`, of the steps of processes: with the pid of a process, its times as listings have them, and the texts of names.
+pub fn steps<'t>(
+    found: &[ProcessSteps],
+    pid: impl Fn(u32) -> Option<u32>,
+    listed_ns: impl Fn(u32, i64) -> i128,
+    text: impl Fn(u32) -> &'t str,
+) -> Table {
+    let clock = |process: u32, ns: i64| Cell::Int(listed_ns(process, ns));
+    steps::each_of(&steps::STEPS, found, |process| Cell::opt_id(pid(process)), clock, text)
+}
+
+/// `steps_sum`, likewise.
+pub fn steps_sum(found: &[ProcessSteps], pid: impl Fn(u32) -> Option<u32>) -> Table {
+    steps::summary_of(&steps::STEPS_SUM, found, |process| Cell::opt_id(pid(process)))
 }

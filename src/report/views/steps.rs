@@ -2,7 +2,6 @@
 
 use super::lines::QUANTILES;
 use super::named::{Clock, Named, five, percent, pid, ratio};
-use crate::analysis::labels::Labels;
 use crate::analysis::stats::Stats;
 use crate::analysis::steps::slow::slow_steps;
 use crate::analysis::steps::{ProcessSteps, Source, Step, TABLES, steps};
@@ -54,16 +53,28 @@ fn source(process: &ProcessSteps) -> String {
         Source::Sequence { device, stream, period } => {
             format!("sequence of {period} kernels on GPU {device}, stream {stream}")
         }
+        Source::OnlyRangesAreLookedFor => {
+            "none: no range is called like a step, and Spark looks for no others".to_owned()
+        }
         Source::None => "none: no range repeats, and no stream repeats a sequence of kernels".to_owned(),
     }
 }
 
-fn name<'l>(labels: &'l Labels, step: &Step) -> &'l str {
-    step.name.map_or("", |name| labels.text(name))
+fn each(view: &Named, context: &Context) -> Result<Table> {
+    let (frames, clock) = (context.frames, Clock::new(context.frames));
+    let clock = |process: u32, ns: i64| clock.cell(frames, process, ns);
+    let found = steps(context.labels, context.filter)?;
+    Ok(each_of(view, &found, |process| pid(frames, process), clock, |name| context.labels.text(name)))
 }
 
 /// One row per step, in order of processes and time.
-fn each(view: &Named, context: &Context) -> Result<Table> {
+pub(super) fn each_of<'t>(
+    view: &Named,
+    found: &[ProcessSteps],
+    pid: impl Fn(u32) -> Cell,
+    clock: impl Fn(u32, i64) -> Cell,
+    text: impl Fn(u32) -> &'t str,
+) -> Table {
     let columns = [
         "PID",
         "Step",
@@ -82,15 +93,14 @@ fn each(view: &Named, context: &Context) -> Result<Table> {
         "Name",
     ];
     let mut table = view.mixed(&columns, &["Phase", "Name"]);
-    let (frames, clock) = (context.frames, Clock::new(context.frames));
-    for process in steps(context.labels, context.filter)? {
+    for process in found {
         for (number, step) in process.steps.iter().enumerate() {
             let mut row = vec![
-                pid(frames, process.process),
+                pid(process.process),
                 Cell::int(number),
                 if step.is_warm_up { "warm-up" } else { "steady" }.into(),
-                clock.cell(frames, process.process, step.from_ns),
-                clock.cell(frames, process.process, step.to_ns),
+                clock(process.process, step.from_ns),
+                clock(process.process, step.to_ns),
                 Cell::int(step.wall_ns()),
                 Cell::int(process.gpus),
                 Cell::int(step.busy_ns),
@@ -98,15 +108,20 @@ fn each(view: &Named, context: &Context) -> Result<Table> {
                 Cell::int(step.kernel_ns),
             ];
             row.extend(step.counts.map(Cell::int));
-            row.push(name(context.labels, step).into());
+            row.push(step.name.map_or("", &text).into());
             table.rows.push(row);
         }
     }
-    Ok(table)
+    table
+}
+
+fn summary(view: &Named, context: &Context) -> Result<Table> {
+    let found = steps(context.labels, context.filter)?;
+    Ok(summary_of(view, &found, |process| pid(context.frames, process)))
 }
 
 /// One row per process, also for one without steps.
-fn summary(view: &Named, context: &Context) -> Result<Table> {
+pub(super) fn summary_of(view: &Named, found: &[ProcessSteps], pid: impl Fn(u32) -> Cell) -> Table {
     let columns = [
         "PID",
         "Steps",
@@ -132,7 +147,7 @@ fn summary(view: &Named, context: &Context) -> Result<Table> {
         "Found by",
     ];
     let mut table = view.mixed(&columns, &["Found by"]);
-    for process in steps(context.labels, context.filter)? {
+    for process in found {
         let (warm_up, steady) = process.steps.split_at(process.warm_up());
         let mut walls = Stats::default();
         steady.iter().for_each(|step| walls.add(step.wall_ns(), QUANTILES));
@@ -141,7 +156,7 @@ fn summary(view: &Named, context: &Context) -> Result<Table> {
         let busy_ns = sum(steady, &|step| step.busy_ns);
         let kernel_ns = sum(steady, &|step| step.kernel_ns);
         let mut row = vec![
-            pid(context.frames, process.process),
+            pid(process.process),
             Cell::int(process.steps.len()),
             Cell::int(warm_up.len()),
             Cell::int(sum(warm_up, &Step::wall_ns)),
@@ -166,11 +181,11 @@ fn summary(view: &Named, context: &Context) -> Result<Table> {
             if steady.is_empty() { Cell::Null } else { ratio(kernel_ns.unsigned_abs(), steady.len() as u128, 1) },
             Cell::int(steady.iter().map(|step| step.counts[0]).sum::<u64>()),
             Cell::int(process.kernels_outside),
-            source(&process).as_str().into(),
+            source(process).as_str().into(),
         ]);
         table.rows.push(row);
     }
-    Ok(table)
+    table
 }
 
 /// For each of the slowest steps what took longer than in the median step.
