@@ -16,6 +16,7 @@ use crate::trace::select::Filter;
 use crate::trace::summaries::{
     Content, DurationRow, FileSummary, FunctionRow, SampleProfile, Section, SizeRow, Weight,
 };
+use std::cmp::Ordering;
 use std::io::Write;
 use trace_format::tables;
 
@@ -253,14 +254,15 @@ fn sample_table(profile: &SampleProfile, order: &Order) -> Table {
     headings.extend(["Function", "Thread"].map(text));
     let mut table = Table::new("cpu_samples", "CPU profile, sampled", headings).with_key(&["Function", "Thread"]);
     let mut rows: Vec<_> = profile.rows.iter().collect();
-    match order.sort {
-        SortKey::Name => rows.sort_by(|a, b| a.name.cmp(&b.name)),
-        SortKey::Calls => rows.sort_by(|a, b| b.samples.cmp(&a.samples).then_with(|| a.name.cmp(&b.name))),
-        SortKey::Max => rows.sort_by(|a, b| b.total.cmp(&a.total).then_with(|| a.name.cmp(&b.name))),
-        SortKey::Time | SortKey::Avg | SortKey::Min => {
-            rows.sort_by(|a, b| (b.own, b.total).cmp(&(a.own, a.total)).then_with(|| a.name.cmp(&b.name)));
-        }
-    }
+    rows.sort_by(|a, b| {
+        let by_number = match order.sort {
+            SortKey::Name => Ordering::Equal,
+            SortKey::Calls => b.samples.cmp(&a.samples),
+            SortKey::Max => b.total.cmp(&a.total),
+            SortKey::Time | SortKey::Avg | SortKey::Min => (b.own, b.total).cmp(&(a.own, a.total)),
+        };
+        by_number.then_with(|| a.name.cmp(&b.name))
+    });
     for row in rows.into_iter().take(order.top.unwrap_or(usize::MAX)) {
         table.rows.push(vec![
             Cell::Fixed(row.own as f64 * 100.0 / profile.total.max(1) as f64, 2),

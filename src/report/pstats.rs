@@ -8,19 +8,15 @@ use std::io::{self, Write};
 /// The functions in the order asked for; those that are equal in the order of the file, as `pstats` leaves them.
 pub fn sorted<'f>(functions: &'f [FunctionRow], order: &Order) -> Vec<&'f FunctionRow> {
     let mut rows: Vec<&FunctionRow> = functions.iter().collect();
-    match order.sort {
-        SortKey::Calls => rows.sort_by_key(|row| std::cmp::Reverse(row.calls)),
-        SortKey::Name => {
-            rows.sort_by(|a, b| (&a.function, &a.file, a.line).cmp(&(&b.function, &b.file, b.line)));
-        }
-        SortKey::Max => rows.sort_by(|a, b| falling(a.total_s, b.total_s)),
+    rows.sort_by(|a, b| match order.sort {
+        SortKey::Calls => b.calls.cmp(&a.calls),
+        SortKey::Name => (&a.function, &a.file, a.line).cmp(&(&b.function, &b.file, b.line)),
+        SortKey::Max => falling(a.total_s, b.total_s),
         SortKey::Avg | SortKey::Min => {
-            rows.sort_by(|a, b| {
-                falling(per(a.own_s, a.calls).unwrap_or(0.0), per(b.own_s, b.calls).unwrap_or(0.0))
-            });
+            falling(per(a.own_s, a.calls).unwrap_or(0.0), per(b.own_s, b.calls).unwrap_or(0.0))
         }
-        SortKey::Time => rows.sort_by(|a, b| falling(a.own_s, b.own_s)),
-    }
+        SortKey::Time => falling(a.own_s, b.own_s),
+    });
     rows
 }
 

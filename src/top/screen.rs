@@ -2,6 +2,7 @@
 
 use super::view::{Kernel, Process};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use std::cmp::Ordering;
 
 /// Windows that + and - step through, in seconds.
 const WINDOWS_S: [i64; 9] = [1, 2, 5, 10, 20, 30, 60, 120, 300];
@@ -48,13 +49,13 @@ impl Sort {
 
     /// Puts kernels in order; equal ones stay in the order of their totals.
     pub fn sort(self, kernels: &mut [&Kernel]) {
-        match self {
-            Sort::Total => {}
-            Sort::Count => kernels.sort_by_key(|k| std::cmp::Reverse(k.count)),
-            Sort::Mean => kernels.sort_by(|a, b| b.mean_ns.total_cmp(&a.mean_ns)),
-            Sort::Max => kernels.sort_by_key(|k| std::cmp::Reverse(k.max_ns)),
-            Sort::Name => kernels.sort_by(|a, b| a.short_name.cmp(&b.short_name).then_with(|| a.name.cmp(&b.name))),
-        }
+        kernels.sort_by(|a, b| match self {
+            Sort::Total => Ordering::Equal,
+            Sort::Count => b.count.cmp(&a.count),
+            Sort::Mean => b.mean_ns.total_cmp(&a.mean_ns),
+            Sort::Max => b.max_ns.cmp(&a.max_ns),
+            Sort::Name => a.short_name.cmp(&b.short_name).then_with(|| a.name.cmp(&b.name)),
+        });
     }
 }
 
