@@ -4,6 +4,8 @@
 #[path = "../common/sim.rs"]
 mod sim;
 
+mod several;
+
 use sim::{Attach, Ended, Run, Sim, VERSIONS, player};
 use std::collections::BTreeMap;
 

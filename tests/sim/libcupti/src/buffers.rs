@@ -4,12 +4,18 @@
 //! one unfinished record; names live only until the completed callback returns; one lock is held around both callbacks
 //! and inside `cuptiActivityGetNumDroppedRecords`.
 
+mod forget;
+mod worker;
+
+pub use forget::{forget, forget_unfinished};
+
 use crate::faults::{nth, wishes};
 use crate::names::Names;
 use crate::records::Record;
 use crate::settings::{self, word};
+use crate::subscribers::{MOST, places};
 use crate::version::{stride, version};
-use crate::{attributes, callbacks, driver};
+use crate::{attributes, callbacks, driver, records, subscribers};
 use std::cell::Cell;
 use std::collections::{HashSet, VecDeque};
 use std::ffi::{c_char, c_void};
@@ -17,16 +23,33 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-pub type Request = unsafe extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
-pub type Complete = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
+type Request = unsafe extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
+type Complete = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
+/// Registered with a handle: the same with more to say behind it.
+type RequestByHandle = unsafe extern "C" fn(*mut *mut u8, *mut usize, *mut usize, *mut usize);
+/// Likewise, without context and stream.
+type CompleteByHandle = unsafe extern "C" fn(*mut u8, usize, usize, *mut CompleteInfo);
 
-static REQUEST: AtomicUsize = AtomicUsize::new(0);
-static COMPLETE: AtomicUsize = AtomicUsize::new(0);
-static DROPPED: AtomicU64 = AtomicU64::new(0);
+/// `CUpti_BufferCallbackCompleteInfo`.
+#[repr(C)]
+struct CompleteInfo {
+    size: usize,
+    thread: u64,
+    layouts: *mut c_void,
+    layout_count: usize,
+}
+
+static REQUEST: [AtomicUsize; MOST] = [const { AtomicUsize::new(0) }; MOST];
+static COMPLETE: [AtomicUsize; MOST] = [const { AtomicUsize::new(0) }; MOST];
+/// Which of the two types those have.
+static BY_HANDLE: [AtomicBool; MOST] = [const { AtomicBool::new(false) }; MOST];
+static DROPPED: [AtomicU64; MOST] = [const { AtomicU64::new(0) }; MOST];
 static FLUSHING: AtomicBool = AtomicBool::new(false);
 static EVER_REQUESTED: AtomicBool = AtomicBool::new(false);
 
 struct Buffer {
+    /// Whose it is.
+    place: usize,
     start: *mut u8,
     bytes: usize,
     used: usize,
@@ -87,19 +110,27 @@ fn end_offset(kind: u32) -> Option<usize> {
 
 struct Slot {
     buffer: Mutex<Option<Buffer>>,
+    /// Whose records are in it.
+    place: usize,
     /// Where its records are counted.
     stripe: usize,
 }
 
 impl Slot {
-    const fn new(stripe: usize) -> Slot {
-        Slot { buffer: Mutex::new(None), stripe }
+    const fn new(place: usize, stripe: usize) -> Slot {
+        Slot { buffer: Mutex::new(None), place, stripe }
     }
 }
 
-static SHARED: Slot = Slot::new(0);
+static SHARED: [Slot; MOST] = [Slot::new(0, 0), Slot::new(1, 0), Slot::new(2, 0), Slot::new(3, 0)];
 static SLOTS: Mutex<Vec<&'static Slot>> = Mutex::new(Vec::new());
-thread_local!(static SLOT: Cell<Option<&'static Slot>> = const { Cell::new(None) });
+thread_local!(static SLOT: Cell<[Option<&'static Slot>; MOST]> = const { Cell::new([None; MOST]) });
+
+/// All slots that there are.
+fn all_slots() -> impl Iterator<Item = &'static Slot> {
+    let slots = SLOTS.lock().map(|slots| slots.clone()).unwrap_or_default();
+    SHARED.iter().chain(slots)
+}
 
 /// Full buffers, oldest first.
 static FULL: Mutex<VecDeque<Buffer>> = Mutex::new(VecDeque::new());
@@ -123,17 +154,19 @@ static DELIVERY: Mutex<()> = Mutex::new(());
 /// Buffers that CUPTI holds.
 static OWNED: Mutex<Option<HashSet<usize>>> = Mutex::new(None);
 
-fn slot() -> &'static Slot {
+fn slot(place: usize) -> &'static Slot {
     if !attributes::per_thread() {
-        return &SHARED;
+        return &SHARED[place];
     }
-    SLOT.with(|slot| match slot.get() {
+    SLOT.with(|slot| match slot.get()[place] {
         Some(slot) => slot,
         None => {
             // Threads come and go; their slots stay, for what they leave in them.
-            let Ok(mut slots) = SLOTS.lock() else { return &SHARED };
-            let new: &'static Slot = Box::leak(Box::new(Slot::new(slots.len() % word::STRIPES)));
-            slot.set(Some(new));
+            let Ok(mut slots) = SLOTS.lock() else { return &SHARED[place] };
+            let new: &'static Slot = Box::leak(Box::new(Slot::new(place, slots.len() % word::STRIPES)));
+            let mut own = slot.get();
+            own[place] = Some(new);
+            slot.set(own);
             slots.push(new);
             new
         }
@@ -157,40 +190,53 @@ pub fn with_lock<T>(f: impl FnOnce() -> T) -> T {
     value
 }
 
-pub fn register(request: usize, complete: usize) {
-    REQUEST.store(request, Ordering::Release);
-    COMPLETE.store(complete, Ordering::Release);
+pub fn register(place: usize, request: usize, complete: usize, by_handle: bool) {
+    BY_HANDLE[place].store(by_handle, Ordering::Release);
+    COMPLETE[place].store(complete, Ordering::Release);
+    REQUEST[place].store(request, Ordering::Release);
 }
 
-pub fn take_dropped() -> u64 {
-    with_lock(|| DROPPED.swap(0, Ordering::AcqRel))
+pub fn take_dropped(place: usize) -> u64 {
+    with_lock(|| DROPPED[place].swap(0, Ordering::AcqRel))
 }
 
-fn drop_record(kind: u32) {
-    DROPPED.fetch_add(1, Ordering::Relaxed);
-    settings::add(word::DROPPED, 1);
-    settings::add(word::DROPPED_OF + (kind as usize).min(127), 1);
+/// Adds to the totals, unless they leave out what this subscriber gets.
+fn count(place: usize, word: usize, n: u64) {
+    if subscribers::is_counted(place) {
+        settings::add(word, n);
+    }
+}
+
+fn drop_record(place: usize, kind: u32) {
+    DROPPED[place].fetch_add(1, Ordering::Relaxed);
+    count(place, word::DROPPED, 1);
+    count(place, word::DROPPED_OF + (kind as usize).min(127), 1);
 }
 
 /// Asks the tool for a buffer.
-fn request() -> Option<Buffer> {
-    let callback = REQUEST.load(Ordering::Acquire);
+fn request(place: usize) -> Option<Buffer> {
+    let callback = REQUEST[place].load(Ordering::Acquire);
     if callback == 0 {
         return None;
     }
     EVER_REQUESTED.store(true, Ordering::Relaxed);
-    start_worker();
+    worker::start_worker();
     let (mut start, mut bytes, mut max_records) = (std::ptr::null_mut::<u8>(), 0usize, 0usize);
     // SAFETY: what the tool registered has this type.
     with_lock(|| {
         callbacks::inside(callbacks::BUFFER, || unsafe {
-            let callback: Request = std::mem::transmute(callback);
-            callback(&mut start, &mut bytes, &mut max_records);
+            if BY_HANDLE[place].load(Ordering::Acquire) {
+                let callback: RequestByHandle = std::mem::transmute(callback);
+                callback(&mut start, &mut bytes, &mut max_records, &mut size_of::<usize>());
+            } else {
+                let callback: Request = std::mem::transmute(callback);
+                callback(&mut start, &mut bytes, &mut max_records);
+            }
         });
     });
-    settings::add(word::REQUESTED, 1);
+    count(place, word::REQUESTED, 1);
     if start.is_null() {
-        settings::add(word::NULL_BUFFERS, 1);
+        count(place, word::NULL_BUFFERS, 1);
         if version().api < 27 {
             settings::fatal("a NULL buffer: CUPTI before API 27 crashes on it");
         }
@@ -215,12 +261,12 @@ fn request() -> Option<Buffer> {
         if !owned.insert(start as usize) {
             settings::violation("a buffer was given while CUPTI still had it");
         }
-        settings::add(word::BUFFERS_OWNED, 1);
+        count(place, word::BUFFERS_OWNED, 1);
     }
     if settings::logs() {
-        settings::log(&format!("requested {start:p} {bytes}"));
+        settings::log(&format!("requested {start:p} {bytes} of {place}"));
     }
-    Some(Buffer { start, bytes, used: 0, records: 0, max_records, finished_ns: 0, names: Names::new() })
+    Some(Buffer { place, start, bytes, used: 0, records: 0, max_records, finished_ns: 0, names: Names::new() })
 }
 
 /// Room for a record, in this thread's buffer; asks for one if needed. `None`: dropped.
@@ -243,55 +289,78 @@ fn room<'a>(slot: &'a Slot, bytes: usize) -> Option<MutexGuard<'a, Option<Buffer
                 }
                 NEWS.notify_all();
             }
-            None => *guard = Some(request()?),
+            None => *guard = Some(request(slot.place)?),
         }
     }
     None
 }
 
-/// Puts one record into the buffers. `finished_ns`: when the work it tells of is done; 0 for what is done already.
-pub fn emit(
+/// Puts one record into the buffers of everybody whose kind is on. `finished_ns`: when the work it tells of is done; 0 for
+/// what is done already.
+pub fn emit(kind: u32, finished_ns: u64, name: (u64, *const c_char), fill: impl Fn(&mut Record, *const c_char)) {
+    let wanted = places().filter(|place| records::on_at(*place, kind)).fold(0, |bits, place| bits | 1 << place);
+    emit_to(wanted & ONLY.get(), kind, finished_ns, name, fill);
+}
+
+thread_local!(static ONLY: Cell<u32> = const { Cell::new(u32::MAX) });
+
+/// What `f` emits comes to one subscriber alone.
+pub fn only<T>(place: usize, f: impl FnOnce() -> T) -> T {
+    ONLY.set(1 << place);
+    let value = f();
+    ONLY.set(u32::MAX);
+    value
+}
+
+/// The same, to the places whose bits are set.
+pub fn emit_to(
+    wanted: u32,
     kind: u32,
     finished_ns: u64,
     name: (u64, *const c_char),
-    fill: impl FnOnce(&mut Record, *const c_char),
+    fill: impl Fn(&mut Record, *const c_char),
 ) {
     let bytes = stride(kind);
-    let deaf = REQUEST.load(Ordering::Relaxed) == 0 || driver::forked() || driver::gone();
-    if bytes == 0 || deaf || !crate::info::knows_device() {
+    if bytes == 0 || driver::forked() || driver::gone() || !crate::info::knows_device() {
         return;
     }
-    put(kind, bytes, finished_ns, name, fill);
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    if let Some((unknown, bytes)) = wishes().unknown
-        && nth(&COUNT, 10)
-    {
-        let bytes = if bytes == 0 { 40 } else { bytes as usize };
-        put(unknown, bytes, 0, (0, std::ptr::null()), |_, _| {});
+    for place in (0..MOST).filter(|place| wanted >> place & 1 != 0) {
+        if REQUEST[place].load(Ordering::Relaxed) == 0 {
+            continue;
+        }
+        put(place, kind, bytes, finished_ns, name, &fill);
+        static COUNT: [AtomicU64; MOST] = [const { AtomicU64::new(0) }; MOST];
+        if let Some((unknown, bytes)) = wishes().unknown
+            && nth(&COUNT[place], 10)
+        {
+            let bytes = if bytes == 0 { 40 } else { bytes as usize };
+            put(place, unknown, bytes, 0, (0, std::ptr::null()), &|_, _| {});
+        }
     }
 }
 
 fn put(
+    place: usize,
     kind: u32,
     bytes: usize,
     finished_ns: u64,
     name: (u64, *const c_char),
-    fill: impl FnOnce(&mut Record, *const c_char),
+    fill: &impl Fn(&mut Record, *const c_char),
 ) {
-    let slot = slot();
-    settings::add(word::GENERATED_OF + 128 * slot.stripe + (kind as usize).min(127), 1);
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    if wishes().drop > 0 && nth(&COUNT, wishes().drop) {
-        return drop_record(kind);
+    let slot = slot(place);
+    count(place, word::GENERATED_OF + 128 * slot.stripe + (kind as usize).min(127), 1);
+    static COUNT: [AtomicU64; MOST] = [const { AtomicU64::new(0) }; MOST];
+    if wishes().drop > 0 && nth(&COUNT[place], wishes().drop) {
+        return drop_record(place, kind);
     }
-    let Some(mut guard) = room(slot, bytes) else { return drop_record(kind) };
-    let Some(buffer) = guard.as_mut() else { return drop_record(kind) };
+    let Some(mut guard) = room(slot, bytes) else { return drop_record(place, kind) };
+    let Some(buffer) = guard.as_mut() else { return drop_record(place, kind) };
     // SAFETY: `room` made sure that the bytes are inside the buffer.
     unsafe {
         let start = buffer.start.add(buffer.used);
         start.cast::<u32>().write(kind);
         let name = buffer.names.copy(name.0, name.1);
-        fill(&mut Record::new(start, bytes), name);
+        fill(&mut Record::new(start, bytes, place), name);
     }
     buffer.used += bytes;
     buffer.records += 1;
@@ -301,6 +370,7 @@ fn put(
 
 /// Gives a buffer back. `forced`: with whatever is unfinished, whose end is then 0.
 fn deliver(mut buffer: Buffer, forced: bool) {
+    let place = buffer.place;
     let now = driver::now();
     let mut list = buffer.walk();
     if forced && buffer.finished_ns > now {
@@ -309,7 +379,7 @@ fn deliver(mut buffer: Buffer, forced: bool) {
                 let Some(offset) = end_offset(kind) else { continue };
                 // SAFETY: inside the record.
                 unsafe { buffer.start.add(at + offset).cast::<u64>().write(0) };
-                settings::add(word::UNFINISHED, 1);
+                count(place, word::UNFINISHED, 1);
             }
         }
     }
@@ -326,7 +396,7 @@ fn deliver(mut buffer: Buffer, forced: bool) {
         let kinds: Vec<String> =
             of_kind.iter().enumerate().filter(|(_, n)| **n > 0).map(|(kind, n)| format!("{kind}:{n}")).collect();
         settings::log(&format!(
-            "handing {:p} {} of {} {}",
+            "handing {place}: {:p} {} of {} {}",
             buffer.start,
             buffer.used,
             buffer.bytes,
@@ -338,24 +408,33 @@ fn deliver(mut buffer: Buffer, forced: bool) {
     {
         owned.remove(&(buffer.start as usize));
     }
-    settings::subtract(word::BUFFERS_OWNED, 1);
-    settings::add(word::HANDED, 1);
-    let callback = COMPLETE.load(Ordering::Acquire);
+    if subscribers::is_counted(place) {
+        settings::subtract(word::BUFFERS_OWNED, 1);
+    }
+    count(place, word::HANDED, 1);
+    let callback = COMPLETE[place].load(Ordering::Acquire);
     with_lock(|| {
         if callback != 0 {
             // SAFETY: what the tool registered has this type.
             callbacks::inside(callbacks::BUFFER, || unsafe {
-                let callback: Complete = std::mem::transmute(callback);
-                callback(std::ptr::null_mut(), 0, buffer.start, buffer.bytes, buffer.used);
+                if BY_HANDLE[place].load(Ordering::Acquire) {
+                    let callback: CompleteByHandle = std::mem::transmute(callback);
+                    let (size, layouts) = (size_of::<CompleteInfo>(), std::ptr::null_mut());
+                    let mut info = CompleteInfo { size, thread: 0, layouts, layout_count: 0 };
+                    callback(buffer.start, buffer.bytes, buffer.used, &mut info);
+                } else {
+                    let callback: Complete = std::mem::transmute(callback);
+                    callback(std::ptr::null_mut(), 0, buffer.start, buffer.bytes, buffer.used);
+                }
             });
         }
     });
-    settings::add(word::COMPLETED, 1);
-    settings::add(word::DELIVERED, list.len() as u64);
-    settings::add(word::DELIVERED_BYTES, buffer.used as u64);
+    count(place, word::COMPLETED, 1);
+    count(place, word::DELIVERED, list.len() as u64);
+    count(place, word::DELIVERED_BYTES, buffer.used as u64);
     for (kind, &n) in of_kind.iter().enumerate() {
         if n > 0 {
-            settings::add(word::DELIVERED_OF + kind, n);
+            count(place, word::DELIVERED_OF + kind, n);
         }
     }
     // SAFETY: nobody may use the names any more.
@@ -410,7 +489,8 @@ pub fn flush(forced: bool) -> i32 {
         settings::violation("cuptiActivityFlushAll was called from a callback that must not flush");
         return 7;
     }
-    if FLUSHING.swap(true, Ordering::AcqRel) {
+    // Two tools cannot know of each other's flushes, and a flush is everybody's: there the second waits.
+    if FLUSHING.swap(true, Ordering::AcqRel) && !subscribers::are_several() {
         settings::violation("two threads called cuptiActivityFlushAll at once");
         return 7;
     }
@@ -433,8 +513,7 @@ fn flush_alone(forced: bool) -> i32 {
     let delivery = DELIVERY.lock();
     let now = driver::now();
     let mut ready = take_full(forced, now);
-    let slots = SLOTS.lock().map(|slots| slots.clone()).unwrap_or_default();
-    for slot in std::iter::once(&SHARED).chain(slots) {
+    for slot in all_slots() {
         ready.extend(take(slot, forced, now));
     }
     let start = driver::now();
@@ -451,108 +530,7 @@ fn flush_alone(forced: bool) -> i32 {
     }
     drop(delivery);
     if any {
-        crate::records::overhead(1 << 16, start, driver::now(), false);
+        records::overhead(1 << 16, start, driver::now(), false);
     }
     0
-}
-
-/// Disabling a kind forgets what is still running of it.
-pub fn forget_unfinished(kind: u32) {
-    if end_offset(kind).is_none() || wishes().keep_on_disable {
-        return;
-    }
-    let now = driver::now();
-    let slots = SLOTS.lock().map(|slots| slots.clone()).unwrap_or_default();
-    for slot in std::iter::once(&SHARED).chain(slots) {
-        if let Ok(mut guard) = slot.buffer.lock()
-            && let Some(buffer) = guard.as_mut()
-        {
-            forget(buffer, kind, now);
-        }
-    }
-    if let Ok(mut full) = FULL.lock() {
-        for buffer in full.iter_mut() {
-            forget(buffer, kind, now);
-        }
-    }
-}
-
-fn forget(buffer: &mut Buffer, kind: u32, now: u64) {
-    if buffer.finished_ns <= now {
-        return;
-    }
-    let list = buffer.walk();
-    let (mut to, mut records, mut finished) = (0, 0, 0);
-    for (at, of, bytes) in list {
-        let end = buffer.end_of(at, of);
-        if of == kind && end > now {
-            settings::add(word::DROPPED_OF + (kind as usize).min(127), 1);
-            continue;
-        }
-        // SAFETY: both inside the buffer; `to` is never after `at`.
-        unsafe { std::ptr::copy(buffer.start.add(at), buffer.start.add(to), bytes) };
-        to += bytes;
-        records += 1;
-        finished = finished.max(end);
-    }
-    // SAFETY: the rest of what was written: a tool that promised zeroes gets zeroes behind the last record.
-    unsafe { std::ptr::write_bytes(buffer.start.add(to), 0, buffer.used - to) };
-    (buffer.used, buffer.records, buffer.finished_ns) = (to, records, finished);
-}
-
-fn start_worker() {
-    static STARTED: AtomicBool = AtomicBool::new(false);
-    if STARTED.swap(true, Ordering::AcqRel) {
-        return;
-    }
-    // SAFETY: masks live here; CUPTI's thread takes no signals.
-    unsafe {
-        let (mut all, mut old): (libc::sigset_t, libc::sigset_t) = (std::mem::zeroed(), std::mem::zeroed());
-        libc::sigfillset(&mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut old);
-        // Not by the standard library, which waits for the loader's lock: this is called while a context is made.
-        let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
-        let mut thread: libc::pthread_t = std::mem::zeroed();
-        libc::pthread_attr_init(&mut attributes);
-        libc::pthread_attr_setstacksize(&mut attributes, 256 << 10);
-        libc::pthread_attr_setdetachstate(&mut attributes, libc::PTHREAD_CREATE_DETACHED);
-        libc::pthread_create(&mut thread, &attributes, run_worker, std::ptr::null_mut());
-        libc::pthread_attr_destroy(&mut attributes);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &old, std::ptr::null_mut());
-    }
-}
-
-extern "C" fn run_worker(_: *mut c_void) -> *mut c_void {
-    // SAFETY: a terminated name.
-    unsafe { libc::prctl(libc::PR_SET_NAME, c"cupti-worker".as_ptr()) };
-    worker();
-    std::ptr::null_mut()
-}
-
-/// CUPTI's own thread: gives back full buffers when their records are finished.
-fn worker() {
-    loop {
-        let delivery = DELIVERY.lock();
-        let mut idle = true;
-        // What was sealed while there was a driver comes, though that may be gone by now.
-        while let Some(sealed) = take_sealed() {
-            deliver(sealed.buffer, sealed.forced);
-            idle = false;
-        }
-        let awaits = SEALED.lock().is_ok_and(|sealed| !sealed.is_empty());
-        if driver::gone() && !awaits {
-            return;
-        }
-        let ready = if driver::gone() { Vec::new() } else { take_full(false, driver::now()) };
-        idle &= ready.is_empty();
-        for buffer in ready {
-            deliver(buffer, false);
-        }
-        drop(delivery);
-        if idle {
-            let Ok(full) = FULL.lock() else { return };
-            let timeout = if full.is_empty() && !awaits { 50 } else { 1 };
-            let _ = NEWS.wait_timeout(full, Duration::from_millis(timeout));
-        }
-    }
 }

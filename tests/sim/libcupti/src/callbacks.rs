@@ -1,9 +1,10 @@
-//! Callbacks: the one subscriber, what it wants to hear, and telling it.
+//! Callbacks: what each subscriber wants to hear, and telling it.
 
 use crate::abi::{ApiCall, DRIVER, RUNTIME, Resource, resource as cb};
 use crate::settings::{self, word};
+use crate::subscribers::{MOST, place_of, places};
 use crate::version::{since, version};
-use crate::{driver, external, records, tables};
+use crate::{driver, external, records, subscribers, tables};
 use std::cell::Cell;
 use std::ffi::{c_char, c_void};
 use std::sync::OnceLock;
@@ -41,11 +42,11 @@ struct SynchronizeData {
     stream: *mut c_void,
 }
 
-static CALLBACK: AtomicUsize = AtomicUsize::new(0);
-static USER_DATA: AtomicUsize = AtomicUsize::new(0);
-static SUBSCRIBER: AtomicUsize = AtomicUsize::new(0);
-/// Callbacks that are on: a bit per id, 1024 ids for each of 8 domains.
-static ENABLED: [[AtomicU64; 16]; 8] = [const { [const { AtomicU64::new(0) }; 16] }; 8];
+static CALLBACK: [AtomicUsize; MOST] = [const { AtomicUsize::new(0) }; MOST];
+static USER_DATA: [AtomicUsize; MOST] = [const { AtomicUsize::new(0) }; MOST];
+/// Callbacks that are on: a bit per id, 1024 ids for each of 8 domains, by subscriber.
+type Domains = [[AtomicU64; 16]; 8];
+static ENABLED: [Domains; MOST] = [const { [const { [const { AtomicU64::new(0) }; 16] }; 8] }; MOST];
 static CONTEXTS: AtomicU32 = AtomicU32::new(0);
 
 /// Inside which callback a thread is.
@@ -70,13 +71,32 @@ pub fn contexts() -> u32 {
     CONTEXTS.load(Ordering::Relaxed)
 }
 
-fn enabled(domain: u32, cbid: u32) -> bool {
-    let word = ENABLED.get(domain as usize).and_then(|ids| ids.get(cbid as usize / 64));
+/// From now on this is who a place belongs to.
+pub fn set_callback(place: usize, callback: usize, user_data: *mut c_void) {
+    USER_DATA[place].store(user_data as usize, Ordering::Release);
+    CALLBACK[place].store(callback, Ordering::Release);
+}
+
+/// Nobody any more.
+pub fn forget(place: usize) {
+    CALLBACK[place].store(0, Ordering::Release);
+    for domain in &ENABLED[place] {
+        domain.iter().for_each(|word| word.store(0, Ordering::Relaxed));
+    }
+}
+
+fn enabled(place: usize, domain: u32, cbid: u32) -> bool {
+    let word = ENABLED[place].get(domain as usize).and_then(|ids| ids.get(cbid as usize / 64));
     word.is_some_and(|word| word.load(Ordering::Relaxed) >> (cbid % 64) & 1 != 0)
 }
 
-fn set(domain: u32, cbid: u32, on: bool) {
-    if let Some(word) = ENABLED.get(domain as usize).and_then(|ids| ids.get(cbid as usize / 64)) {
+/// Whether anybody wants to hear of it.
+fn is_heard(domain: u32, cbid: u32) -> bool {
+    places().any(|place| enabled(place, domain, cbid))
+}
+
+fn set(place: usize, domain: u32, cbid: u32, on: bool) {
+    if let Some(word) = ENABLED[place].get(domain as usize).and_then(|ids| ids.get(cbid as usize / 64)) {
         if on {
             word.fetch_or(1 << (cbid % 64), Ordering::Relaxed);
         } else {
@@ -90,15 +110,20 @@ fn domains() -> u32 {
     if since(1202) { 7 } else { 6 }
 }
 
+/// Tells each who wants to hear of it.
 unsafe fn tell(domain: u32, cbid: u32, data: *const c_void, what: u8) {
-    let callback = CALLBACK.load(Ordering::Acquire);
-    if callback == 0 || driver::forked() {
-        return;
+    for place in places().filter(|place| enabled(*place, domain, cbid)) {
+        let callback = CALLBACK[place].load(Ordering::Acquire);
+        if callback == 0 || driver::forked() {
+            continue;
+        }
+        if subscribers::is_counted(place) {
+            settings::add(word::CALLBACKS, 1);
+        }
+        let callback: Callback = std::mem::transmute(callback);
+        let user_data = USER_DATA[place].load(Ordering::Acquire) as *mut c_void;
+        inside(what, || callback(user_data, domain, cbid, data));
     }
-    settings::add(word::CALLBACKS, 1);
-    let callback: Callback = std::mem::transmute(callback);
-    let user_data = USER_DATA.load(Ordering::Acquire) as *mut c_void;
-    inside(what, || callback(user_data, domain, cbid, data));
 }
 
 /// Older versions leave garbage where there is no symbol.
@@ -128,52 +153,67 @@ fn kind(call: &ApiCall) -> u32 {
 }
 
 thread_local! {
-    /// The id of the runtime call that this thread is in, if it will have a record.
-    static RECORDED: Cell<Option<u32>> = const { Cell::new(None) };
+    /// The id of the runtime call that this thread is in, and a bit for each place that will have a record of it.
+    static RECORDED: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
 }
 
-/// Whether a call is the driver's part of a runtime call that has a record: no id has two (seen on an H100 with CUPTI 13.0).
-fn is_part_of_recorded(call: &ApiCall) -> bool {
+/// Whether a call is the driver's part of a runtime call that has a record there: no id has two (seen on an H100 with CUPTI 13.0).
+fn is_part_of_recorded(place: usize, call: &ApiCall) -> bool {
     static BOTH: OnceLock<bool> = OnceLock::new();
+    let (id, recorded) = RECORDED.get();
     call.domain == DRIVER
-        && RECORDED.get() == Some(call.correlation)
+        && recorded >> place & 1 != 0
+        && id == call.correlation
         && !*BOTH.get_or_init(|| settings::text(c"SIM_NESTED").as_deref() == Some("both"))
 }
 
+/// Bits of [`ApiCall::entered`] from here on: the places that will have a record of the call.
+const WANTED: u32 = 8;
+
 pub unsafe extern "C" fn api_enter(call: *mut ApiCall) {
     let call = &mut *call;
-    let is_heard = enabled(call.domain, call.cbid);
-    if is_heard || records::is_intercepted(kind(call), call.domain, call.cbid) {
+    let (domain, cbid, kind) = (call.domain, call.cbid, kind(call));
+    let is_heard = is_heard(domain, cbid);
+    if is_heard || places().any(|place| records::is_intercepted(place, kind, domain, cbid)) {
         settings::add(word::INTERCEPTED, 1);
         static COST_NS: OnceLock<u64> = OnceLock::new();
         settings::cost(*COST_NS.get_or_init(|| settings::number(c"SIM_CALL_COST_NS", 0)));
     }
-    let wanted = records::api_wanted(kind(call), call.domain, call.cbid) && !is_part_of_recorded(call);
-    call.start_ns = if wanted { driver::now() } else { 0 };
-    if wanted && call.domain == RUNTIME {
-        RECORDED.set(Some(call.correlation));
+    let wanted = places()
+        .filter(|place| records::api_wanted(*place, kind, domain, cbid) && !is_part_of_recorded(*place, call));
+    let wanted = wanted.fold(0, |bits, place| bits | 1 << place);
+    call.start_ns = if wanted != 0 { driver::now() } else { 0 };
+    call.entered |= wanted << WANTED;
+    if wanted != 0 && domain == RUNTIME {
+        RECORDED.set((call.correlation, wanted));
     }
     if is_heard {
+        call.entered |= 1;
         api(call, 0);
-        call.entered = 1;
     }
 }
 
 pub unsafe extern "C" fn api_exit(call: *mut ApiCall) {
     let call = &mut *call;
-    let wanted = call.start_ns != 0 && records::api_wanted(kind(call), call.domain, call.cbid);
-    if call.domain == RUNTIME && RECORDED.get() == Some(call.correlation) {
-        RECORDED.set(None);
+    let (domain, cbid, kind) = (call.domain, call.cbid, kind(call));
+    // Made up without its enter (a burst).
+    let is_made_up = call.entered == 2;
+    if domain == RUNTIME && RECORDED.get().0 == call.correlation {
+        RECORDED.set((0, 0));
     }
-    if wanted {
-        if call.entered != 2 {
+    let is_wanted = |place: &usize| {
+        (is_made_up || call.entered >> WANTED >> place & 1 != 0) && records::api_wanted(*place, kind, domain, cbid)
+    };
+    let wanted = places().filter(is_wanted).fold(0, |bits, place| bits | 1 << place);
+    if wanted != 0 && call.start_ns != 0 {
+        if !is_made_up {
             call.end_ns = driver::now();
             external::tell(call.correlation);
         }
-        records::api(kind(call), call);
+        records::api(kind, call, wanted);
     }
     // Told even without its enter: the callback may have been switched on in between.
-    if call.entered != 2 && enabled(call.domain, call.cbid) {
+    if !is_made_up && is_heard(domain, cbid) {
         api(call, 1);
     }
 }
@@ -184,7 +224,7 @@ pub unsafe extern "C" fn resource(resource: *const Resource) {
         CONTEXTS.fetch_add(1, Ordering::Relaxed);
     }
     records::resource(resource, false);
-    if enabled(3, resource.cbid) {
+    if is_heard(3, resource.cbid) {
         // Modules and graphs: what the descriptor points to begins with the object.
         let descriptor = [resource.object as usize, 0, 0, 0, 0, 0, 0];
         let pointer = if resource.object.is_null() { std::ptr::null() } else { descriptor.as_ptr().cast() };
@@ -194,109 +234,49 @@ pub unsafe extern "C" fn resource(resource: *const Resource) {
 }
 
 pub unsafe extern "C" fn synchronized(what: u32, resource: *const Resource) {
-    if enabled(4, what) {
+    if is_heard(4, what) {
         let resource = &*resource;
         let data = SynchronizeData { context: resource.context, stream: resource.stream };
         tell(4, what, (&raw const data).cast(), RESOURCE);
     }
 }
 
-unsafe fn subscribe(out: *mut *mut c_void, callback: usize, user_data: *mut c_void, several: bool) -> i32 {
-    if out.is_null() {
-        return 1;
-    }
-    driver::own_process();
-    settings::add(word::SUBSCRIBES, 1);
-    let Some(cuda) = driver::driver() else { return 15 };
-    if SUBSCRIBER.load(Ordering::Acquire) != 0 || (!several && (cuda.take_slot)(&raw const driver::TOOL) == 0) {
-        return 39;
-    }
-    CALLBACK.store(callback, Ordering::Release);
-    USER_DATA.store(user_data as usize, Ordering::Release);
-    let handle = Box::into_raw(Box::new(0x5ab5_c1be_u64));
-    SUBSCRIBER.store(handle as usize, Ordering::Release);
-    *out = handle.cast();
-    settings::log("subscribed");
-    0
-}
-
-/// The handle of the one subscriber.
-fn is_handle(handle: *mut c_void) -> bool {
-    !handle.is_null() && SUBSCRIBER.load(Ordering::Acquire) == handle as usize
-}
-
-/// Somebody subscribed: activity calls without a subscription take over what another tool set up.
-pub fn subscribed() -> bool {
-    SUBSCRIBER.load(Ordering::Acquire) != 0
-}
-
 cupti! {
-    fn cuptiSubscribe(out: *mut *mut c_void, callback: usize, user_data: *mut c_void) {
-        subscribe(out, callback, user_data, false)
-    }
-    fn cuptiSubscribe_v2(out: *mut *mut c_void, callback: usize, user_data: *mut c_void, params: *const c_void) {
-        // structSize@0 … allowMultipleSubscribers (13.2+): several only with a new enough driver.
-        let _ = params;
-        subscribe(out, callback, user_data, false)
-    }
-    fn cuptiUnsubscribe(handle: *mut c_void) {
-        if !is_handle(handle) {
-            return 1;
-        }
-        CALLBACK.store(0, Ordering::Release);
-        SUBSCRIBER.store(0, Ordering::Release);
-        for domain in &ENABLED {
-            domain.iter().for_each(|word| word.store(0, Ordering::Relaxed));
-        }
-        if let Some(cuda) = driver::driver() {
-            (cuda.take_slot)(std::ptr::null());
-        }
-        settings::log("unsubscribed");
-        0
-    }
     fn cuptiEnableCallback(on: u32, handle: *mut c_void, domain: u32, cbid: u32) {
-        if !is_handle(handle) || domain == 0 || domain >= domains() {
-            return 1;
-        }
+        let Some(place) = place_of(handle).filter(|_| domain != 0 && domain < domains()) else { return 1 };
         if (domain == DRIVER || domain == RUNTIME) && tables::callback_name(domain, cbid).is_null() {
             return 1;
         }
         settings::log(&format!("callback {domain} {cbid} {on}"));
-        set(domain, cbid, on != 0);
+        set(place, domain, cbid, on != 0);
         0
     }
     fn cuptiEnableDomain(on: u32, handle: *mut c_void, domain: u32) {
-        if !is_handle(handle) || domain == 0 || domain >= domains() {
-            return 1;
-        }
+        let Some(place) = place_of(handle).filter(|_| domain != 0 && domain < domains()) else { return 1 };
         settings::log(&format!("domain {domain} {on}"));
-        if let Some(words) = ENABLED.get(domain as usize) {
+        if let Some(words) = ENABLED[place].get(domain as usize) {
             words.iter().for_each(|word| word.store(if on != 0 { u64::MAX } else { 0 }, Ordering::Relaxed));
         }
         0
     }
     fn cuptiEnableAllDomains(on: u32, handle: *mut c_void) {
-        if !is_handle(handle) {
-            return 1;
-        }
+        let Some(place) = place_of(handle) else { return 1 };
         settings::log(&format!("domains {on}"));
-        for words in &ENABLED {
+        for words in &ENABLED[place] {
             words.iter().for_each(|word| word.store(if on != 0 { u64::MAX } else { 0 }, Ordering::Relaxed));
         }
         0
     }
     fn cuptiGetCallbackState(out: *mut u32, handle: *mut c_void, domain: u32, cbid: u32) {
-        if !is_handle(handle) || out.is_null() {
-            return 1;
-        }
-        *out = enabled(domain, cbid) as u32;
+        let Some(place) = place_of(handle).filter(|_| !out.is_null()) else { return 1 };
+        *out = enabled(place, domain, cbid) as u32;
         0
     }
     fn cuptiGetGlobalCallbackState(out: *mut u32) {
         if out.is_null() {
             return 1;
         }
-        *out = subscribed() as u32;
+        *out = (subscribers::count() > 0) as u32;
         0
     }
 }

@@ -120,7 +120,7 @@ unsafe extern "C" fn on_openacc(info: *const ProfInfo, event: *const EventInfo, 
         record.put(64, start.wrapping_add(shift));
         record.put(72, now.wrapping_add(shift));
         record.put(92, settings::process_id());
-        record.put(96, attributes::thread_id());
+        record.put(96, attributes::thread_id(record.place));
         record.put(104, file);
         record.put(112, function);
         if kind == 33 {
@@ -137,11 +137,11 @@ fn openmp(event: u32, start: u64) {
     buffers::emit(47, 0, NO_NAME, |record, _| {
         record.put(4, event);
         record.put(8, 1u32);
-        record.put(12, attributes::thread_id());
+        record.put(12, attributes::thread_id(record.place));
         record.put(16, start.wrapping_add(shift));
         record.put(24, now.wrapping_add(shift));
         record.put(32, settings::process_id());
-        record.put(36, attributes::thread_id());
+        record.put(36, attributes::thread_id(record.place));
     });
 }
 

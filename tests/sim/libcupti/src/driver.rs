@@ -84,10 +84,12 @@ pub fn device(index: u32) -> Option<DeviceFacts> {
     }
 }
 
-/// A CUPTI older than the driver's toolkit works; a newer one does not come up.
+/// A CUPTI older than the driver's toolkit works; a newer one does not come up, or only within a major version where
+/// `SIM_ENHANCED` says that this driver is compatible with later minor ones ("enhanced compatibility").
 fn too_new(driver: &Driver) -> bool {
     let toolkit = (driver.version / 1000 * 100 + driver.version % 1000 / 10) as u32;
-    version().toolkit > toolkit
+    let is_enhanced = settings::number(c"SIM_ENHANCED", 0) != 0 && version().toolkit / 100 == toolkit / 100;
+    version().toolkit > toolkit && !is_enhanced
 }
 
 /// What CUPTI says where it cannot come up.

@@ -2,7 +2,7 @@
 
 use crate::settings;
 use crate::version::version;
-use crate::{callbacks, driver, tables};
+use crate::{callbacks, driver, subscribers, tables};
 use std::ffi::{c_char, c_void};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -72,8 +72,13 @@ cupti! {
         *out = version().api;
         0
     }
-    fn cuptiGetTimestamp(out: *mut u64) { timestamp(out) }
-    fn cuptiGetTimestamp_v2(_handle: *mut c_void, out: *mut u64) { timestamp(out) }
+    fn cuptiGetTimestamp(out: *mut u64) {
+        let refusal = subscribers::global(false);
+        if refusal != 0 { refusal } else { timestamp(out) }
+    }
+    fn cuptiGetTimestamp_v2(handle: *mut c_void, out: *mut u64) {
+        subscribers::of(handle).map_or_else(|code| code, |_| timestamp(out))
+    }
     fn cuptiGetResultString(code: i32, out: *mut *const c_char) { result_string(code, out) }
     fn cuptiGetErrorMessage(code: i32, out: *mut *const c_char) { result_string(code, out) }
     fn cuptiGetLastError() { 0 }
@@ -110,10 +115,6 @@ cupti! {
     }
     fn cuptiGetDeviceId(_context: *mut c_void, out: *mut u32) {
         *out = 0;
-        0
-    }
-    fn cuptiIsTracingSessionRunning(out: *mut u8) {
-        *out = callbacks::subscribed() as u8;
         0
     }
     fn cuptiFinalize() {

@@ -37,6 +37,7 @@ mod faults;
 mod info;
 mod names;
 mod records;
+mod subscribers;
 mod tables;
 mod version;
 mod walker;

@@ -4,48 +4,67 @@
 use crate::abi::{ApiCall, Resource, Work, resource as cb, work};
 use crate::faults::{nth, wishes};
 use crate::settings::{self, word};
+use crate::subscribers::{MOST, places};
 use crate::version::since;
-use crate::{attributes, buffers, callbacks, driver};
+use crate::{attributes, buffers, callbacks, driver, subscribers};
 use std::ffi::c_char;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
-/// Kinds that are on.
-static ON: [AtomicU8; 128] = [const { AtomicU8::new(0) }; 128];
-/// Calls without records: a bit per id, for driver and runtime.
-static MUTED: [[AtomicU64; 16]; 2] = [const { [const { AtomicU64::new(0) }; 16] }; 2];
+/// Kinds that are on, by subscriber.
+static ON: [[AtomicU8; 128]; MOST] = [const { [const { AtomicU8::new(0) }; 128] }; MOST];
+/// A bit per id of the driver's and of the runtime's calls.
+type Calls = [[AtomicU64; 16]; 2];
+/// Calls without records.
+static MUTED: [Calls; MOST] = [const { [const { [const { AtomicU64::new(0) }; 16] }; 2] }; MOST];
+/// Calls that have records although their kind is off.
+static SINGLE: [Calls; MOST] = [const { [const { [const { AtomicU64::new(0) }; 16] }; 2] }; MOST];
 
+/// Whether a subscriber wants a kind.
 #[inline]
-pub fn on(kind: u32) -> bool {
-    ON.get(kind as usize).is_some_and(|on| on.load(Ordering::Relaxed) != 0)
+pub fn on_at(place: usize, kind: u32) -> bool {
+    ON[place].get(kind as usize).is_some_and(|on| on.load(Ordering::Relaxed) != 0)
 }
 
-/// Calls that have records although their kind is off, likewise.
-static SINGLE: [[AtomicU64; 16]; 2] = [const { [const { AtomicU64::new(0) }; 16] }; 2];
+/// Whether anybody wants a kind.
+#[inline]
+pub fn on(kind: u32) -> bool {
+    places().any(|place| on_at(place, kind))
+}
 
-fn is_set(bits: &[[AtomicU64; 16]; 2], domain: u32, cbid: u32) -> bool {
+/// Whether anybody wants anything.
+pub fn any_on() -> bool {
+    places().any(|place| ON[place].iter().any(|on| on.load(Ordering::Relaxed) != 0))
+}
+
+fn is_set(bits: &Calls, domain: u32, cbid: u32) -> bool {
     let words = bits.get(domain.wrapping_sub(1) as usize);
     let word = words.and_then(|ids| ids.get(cbid as usize / 64));
     word.is_some_and(|word| word.load(Ordering::Relaxed) >> (cbid % 64) & 1 != 0)
 }
 
 /// Switches a kind. Choices of single calls are forgotten, whichever way it goes (docs/hardware).
-pub fn switch(kind: u32, to: bool) {
+pub fn switch(place: usize, kind: u32, to: bool) {
     if let 4 | 5 = kind
-        && let Some((muted, single)) = MUTED.get(kind as usize - 4).zip(SINGLE.get(kind as usize - 4))
+        && let Some((muted, single)) = MUTED[place].get(kind as usize - 4).zip(SINGLE[place].get(kind as usize - 4))
     {
         muted.iter().chain(single).for_each(|word| word.store(0, Ordering::Relaxed));
     }
-    if let Some(on) = ON.get(kind as usize) {
+    if let Some(on) = ON[place].get(kind as usize) {
         on.store(to as u8, Ordering::Relaxed);
     }
 }
 
+/// A subscriber wants nothing any more.
+pub fn forget(place: usize) {
+    (0..128).for_each(|kind| switch(place, kind, false));
+}
+
 /// Switches the records of one call. Where the kind is off, that is one which is on by itself; but if nothing of the API
 /// was on when a context was made, it stays without effect.
-pub fn switch_call(domain: u32, cbid: u32, to: bool) -> bool {
-    let is_kind_on = on(if domain == 1 { 4 } else { 5 });
-    let bits = if is_kind_on { &MUTED } else { &SINGLE };
+pub fn switch_call(place: usize, domain: u32, cbid: u32, to: bool) -> bool {
+    let is_kind_on = on_at(place, if domain == 1 { 4 } else { 5 });
+    let bits = if is_kind_on { &MUTED[place] } else { &SINGLE[place] };
     let Some(words) = bits.get(domain.wrapping_sub(1) as usize) else { return false };
     let Some(word) = words.get(cbid as usize / 64) else { return false };
     let is_deaf = || words.iter().all(|word| word.load(Ordering::Relaxed) == 0) && callbacks::contexts() > 0;
@@ -60,27 +79,29 @@ pub fn switch_call(domain: u32, cbid: u32, to: bool) -> bool {
     true
 }
 
-/// Whether the library looks at a call when it begins and ends: all of a kind that is on, be they muted or not, or a
-/// call that is on by itself.
+/// Whether the library looks for a subscriber at a call when it begins and ends: all of a kind that is on, be they muted or
+/// not, or a call that is on by itself.
 #[inline]
-pub fn is_intercepted(kind: u32, domain: u32, cbid: u32) -> bool {
-    on(kind) || is_set(&SINGLE, domain, cbid)
+pub fn is_intercepted(place: usize, kind: u32, domain: u32, cbid: u32) -> bool {
+    on_at(place, kind) || is_set(&SINGLE[place], domain, cbid)
 }
 
 #[inline]
-pub fn api_wanted(kind: u32, domain: u32, cbid: u32) -> bool {
-    if on(kind) { !is_set(&MUTED, domain, cbid) } else { is_set(&SINGLE, domain, cbid) }
+pub fn api_wanted(place: usize, kind: u32, domain: u32, cbid: u32) -> bool {
+    if on_at(place, kind) { !is_set(&MUTED[place], domain, cbid) } else { is_set(&SINGLE[place], domain, cbid) }
 }
 
 /// The bytes of one record.
 pub struct Record {
     start: *mut u8,
     bytes: usize,
+    /// Whose buffer it lies in.
+    pub place: usize,
 }
 
 impl Record {
-    pub fn new(start: *mut u8, bytes: usize) -> Record {
-        Record { start, bytes }
+    pub fn new(start: *mut u8, bytes: usize, place: usize) -> Record {
+        Record { start, bytes, place }
     }
 
     /// Writes a field, if this version has it.
@@ -95,23 +116,23 @@ impl Record {
 
 const NO_NAME: (u64, *const c_char) = (0, std::ptr::null());
 
-/// An API call's record.
-pub fn api(kind: u32, call: &ApiCall) {
-    let thread = attributes::thread_id();
+/// An API call's record, for the places whose bits are set.
+pub fn api(kind: u32, call: &ApiCall, wanted: u32) {
     let shift = attributes::clock_shift();
-    buffers::emit(kind, 0, NO_NAME, |record, _| {
+    buffers::emit_to(wanted, kind, 0, NO_NAME, |record, _| {
         record.put(4, call.cbid);
         record.put(8, call.start_ns.wrapping_add(shift));
         record.put(16, call.end_ns.wrapping_add(shift));
         record.put(24, settings::process_id());
-        record.put(28, thread);
+        record.put(28, attributes::thread_id(record.place));
         record.put(32, call.correlation);
         record.put(36, call.result);
     });
 }
 
 pub unsafe extern "C" fn recording() -> u32 {
-    on(51) as u32 | ((on(10) || on(3)) as u32) << 1
+    let is_graph_level = if subscribers::are_several() { attributes::graph_level() } else { on(51) };
+    is_graph_level as u32 | ((on(10) || on(3)) as u32) << 1
 }
 
 pub unsafe extern "C" fn work(work: *const Work) {
@@ -180,7 +201,7 @@ fn kernel(work: &Work) {
         record.put(92, work.correlation);
         record.put(96, work.serial);
         record.put(104, name);
-        if attributes::latency_timestamps() {
+        if attributes::latency_timestamps(record.place) {
             record.put(120, work.queued_ns.wrapping_add(shift));
             record.put(128, work.submitted_ns.wrapping_add(shift));
         }
@@ -363,7 +384,7 @@ fn jit(work: &Work) {
             record.put(48, work.bytes);
             record.put(56, name);
             record.put(64, settings::process_id());
-            record.put(68, attributes::thread_id());
+            record.put(68, attributes::thread_id(record.place));
         });
     }
     overhead(1, work.start_ns, work.end_ns, false);
@@ -397,7 +418,7 @@ pub fn overhead(kind: u32, start_ns: u64, end_ns: u64, data: bool) {
         record.put(4, kind);
         record.put(8, 2u32);
         record.put(12, settings::process_id());
-        record.put(16, attributes::thread_id());
+        record.put(16, attributes::thread_id(record.place));
         record.put(24, start_ns.wrapping_add(shift));
         record.put(32, end_ns.wrapping_add(shift));
         if data && since(1204) {
