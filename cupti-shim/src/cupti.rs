@@ -2,15 +2,22 @@
 //!
 //! Every symbol is optional except the ten that nothing can be recorded without. Result codes are open integers:
 //! newer libraries return numbers that no header of today knows.
+//!
+//! There are two families of functions: for the only subscriber, and for one of several ([`multiple`]). Which of them are called is
+//! decided here, when we subscribe, and nobody else knows.
+
+mod multiple;
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use cupti_sys::result_name;
+use cupti_sys::{CUpti_Activity, result_name};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+use shim_config::{Graph, Settings, Subscribers};
 
-use crate::sys;
+use crate::{log, sys};
+use multiple::{Functions, Obstacle, Shared};
 
 /// What a CUPTI function returns; 0 is success.
 pub type Code = u32;
@@ -19,11 +26,42 @@ pub type Subscriber = *mut c_void;
 /// `CUpti_CallbackFunc`: user data, domain, callback id, data of the domain.
 pub type Callback = unsafe extern "C" fn(*mut c_void, u32, u32, *const c_void);
 /// `CUpti_BuffersCallbackRequestFunc`: buffer, size, most records.
-pub type Requested = unsafe extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
+type Requested = unsafe extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
 /// `CUpti_BuffersCallbackCompleteFunc`: context, stream, buffer, size, bytes that hold records.
-pub type Completed = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
-/// `cuptiActivityGetNextRecord`.
-pub type NextRecord = cupti_sys::ActivityGetNextRecordFn;
+type Completed = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
+
+/// Who gives CUPTI its buffers and takes them back. Called by CUPTI: nothing in here may panic.
+pub trait Buffers {
+    /// A buffer of so many bytes; null and 0: there is none.
+    fn requested() -> (*mut u8, usize);
+
+    /// CUPTI gives a buffer back.
+    ///
+    /// # Safety
+    /// `buffer` has `size` bytes, is handed over for good, and its first `valid` bytes are records.
+    unsafe fn completed(buffer: *mut u8, size: usize, valid: usize);
+}
+
+unsafe extern "C" fn requested<B: Buffers>(buffer: *mut *mut u8, size: *mut usize, most: *mut usize) {
+    let (ptr, bytes) = B::requested();
+    // SAFETY: CUPTI's own out pointers.
+    unsafe {
+        *buffer = ptr;
+        *size = bytes;
+        *most = 0;
+    }
+}
+
+unsafe extern "C" fn completed<B: Buffers>(
+    _ctx: *mut c_void,
+    _stream: u32,
+    buffer: *mut u8,
+    size: usize,
+    valid: usize,
+) {
+    // SAFETY: CUPTI hands over `buffer`.
+    unsafe { B::completed(buffer, size, valid) };
+}
 
 /// CUPTI belongs to somebody else, or did not answer in time: it is never called again.
 static MUTE: AtomicBool = AtomicBool::new(false);
@@ -85,8 +123,10 @@ macro_rules! functions {
         pub struct Cupti {
             /// Where it was found.
             pub path: PathBuf,
-            /// The vendor's walker; only for the stride probe.
-            next_record: NextRecord,
+            /// The functions for one of several subscribers; or which of them is missing. Taken when we subscribe so.
+            for_several: Result<Functions, &'static str>,
+            /// We are one of several.
+            shared: Option<Shared>,
             $($(#[doc = $doc])+ $required: unsafe extern "C" fn($($rarg),*) -> Code,)+
             $($(#[doc = $odoc])+ $optional: Option<unsafe extern "C" fn($($oarg),*) -> Code>,)+
         }
@@ -102,9 +142,8 @@ macro_rules! functions {
                 let cupti = unsafe {
                     Cupti {
                         path: path.to_path_buf(),
-                        next_record: *library
-                            .get(b"cuptiActivityGetNextRecord\0")
-                            .map_err(|_| LoadError::Missing("cuptiActivityGetNextRecord"))?,
+                        for_several: Functions::find(&library),
+                        shared: None,
                         $($required: *library
                             .get(concat!($rname, "\0").as_bytes())
                             .map_err(|_| LoadError::Missing($rname))?,)+
@@ -138,6 +177,8 @@ functions! {
         flush_all = "cuptiActivityFlushAll" (u32);
         /// Records that CUPTI had no buffer for.
         get_dropped = "cuptiActivityGetNumDroppedRecords" (*mut c_void, u32, *mut usize);
+        /// The vendor's walker; only for the stride probe.
+        next_record = "cuptiActivityGetNextRecord" (*mut u8, usize, *mut *mut CUpti_Activity);
     }
     optional {
         /// Give the slot back.
@@ -183,8 +224,44 @@ impl Cupti {
         if code == 0 { Ok(()) } else { Err(CuptiError { function, code }) }
     }
 
-    /// Takes the subscriber slot; must be the first call of all.
-    pub fn subscribe(&self, callback: Callback) -> Result<Subscriber, CuptiError> {
+    /// Subscribes; must be the first call of all. Where settings ask for other subscribers beside us and that cannot be, one
+    /// line says so, and we are the only one.
+    pub fn subscribe(&mut self, callback: Callback, settings: &Settings) -> Result<Subscriber, CuptiError> {
+        if settings.subscribers == Subscribers::Single {
+            return self.subscribe_alone(callback);
+        }
+        let functions = std::mem::replace(&mut self.for_several, Err("cuptiSubscribe_v2"));
+        match Shared::subscribe(functions, callback) {
+            Ok(shared) => {
+                if settings.graph == Graph::Graph {
+                    shared.use_graph_level();
+                } else if shared.is_graph_level() {
+                    log::line(
+                        1,
+                        format_args!("graphs are recorded as a whole, as another profiler asked CUPTI before us"),
+                    );
+                }
+                Ok(self.shared.insert(shared).handle)
+            }
+            Err(obstacle) => {
+                let subscriber = self.subscribe_alone(callback)?;
+                Self::tell(&obstacle);
+                Ok(subscriber)
+            }
+        }
+    }
+
+    fn tell(obstacle: &Obstacle) {
+        log::line(
+            1,
+            format_args!(
+                "GPUPROF_SUBSCRIBERS=multiple {obstacle}: gpuprof is the only subscriber, and other profilers in the \
+                 program (torch.profiler) get nothing from the GPU while it records"
+            ),
+        );
+    }
+
+    fn subscribe_alone(&self, callback: Callback) -> Result<Subscriber, CuptiError> {
         let mut subscriber = std::ptr::null_mut();
         // SAFETY: the out pointer is valid; `callback` lives as long as the process (`-z nodelete`).
         let code = unsafe { (self.subscribe)(&mut subscriber, callback, std::ptr::null_mut()) };
@@ -216,31 +293,47 @@ impl Cupti {
     /// The trace clock, nanoseconds.
     pub fn timestamp_ns(&self) -> Option<i64> {
         let mut ns = 0;
-        // SAFETY: the out pointer is valid.
-        let code = unsafe { (self.get_timestamp)(&mut ns) };
+        let code = match &self.shared {
+            Some(shared) => shared.get_timestamp(&mut ns),
+            // SAFETY: the out pointer is valid.
+            None => unsafe { (self.get_timestamp)(&mut ns) },
+        };
         (code == 0 && ns != 0).then_some(ns as i64)
     }
 
     /// Tells CUPTI who gives and takes buffers.
-    pub fn register(&self, requested: Requested, completed: Completed) -> Result<(), CuptiError> {
-        // SAFETY: both live as long as the process.
-        let code = unsafe { (self.register_callbacks)(requested, completed) };
-        Self::check("cuptiActivityRegisterCallbacks", code)
+    pub fn register<B: Buffers>(&self) -> Result<(), CuptiError> {
+        match &self.shared {
+            Some(shared) => Self::check("cuptiActivityRegisterCallbacks_v2", shared.register::<B>()),
+            // SAFETY: both live as long as the process.
+            None => Self::check("cuptiActivityRegisterCallbacks", unsafe {
+                (self.register_callbacks)(requested::<B>, completed::<B>)
+            }),
+        }
     }
 
     /// Switches one kind on.
     pub fn enable(&self, kind: u32) -> Result<(), CuptiError> {
-        // SAFETY: a plain value; unknown kinds are refused with a code.
-        Self::check("cuptiActivityEnable", unsafe { (self.enable)(kind) })
+        let code = match &self.shared {
+            Some(shared) => shared.enable(kind),
+            // SAFETY: a plain value; unknown kinds are refused with a code.
+            None => unsafe { (self.enable)(kind) },
+        };
+        Self::check("cuptiActivityEnable", code)
     }
 
     /// Switches one kind off.
     pub fn disable(&self, kind: u32) -> Result<(), CuptiError> {
-        // SAFETY: as `enable`.
-        Self::check("cuptiActivityDisable", unsafe { (self.disable)(kind) })
+        let code = match &self.shared {
+            Some(shared) => shared.disable(kind),
+            // SAFETY: as `enable`.
+            None => unsafe { (self.disable)(kind) },
+        };
+        Self::check("cuptiActivityDisable", code)
     }
 
-    /// Hands over buffers. `forced`: also those that hold unfinished records.
+    /// Hands over buffers. `forced`: also those that hold unfinished records. Where there are several subscribers it does so
+    /// for all of them: there is no flush of one's own.
     pub fn flush(&self, forced: bool) -> Result<(), CuptiError> {
         // SAFETY: a plain value. Callers see to it that only one thread is in here.
         Self::check("cuptiActivityFlushAll", unsafe { (self.flush_all)(u32::from(forced)) })
@@ -249,25 +342,33 @@ impl Cupti {
     /// Records dropped since the last question.
     pub fn dropped_records(&self) -> u64 {
         let mut dropped = 0;
-        // SAFETY: null context means all; the out pointer is valid.
-        let code = unsafe { (self.get_dropped)(std::ptr::null_mut(), 0, &mut dropped) };
+        let code = match &self.shared {
+            Some(shared) => shared.get_dropped(&mut dropped),
+            // SAFETY: null context means all; the out pointer is valid.
+            None => unsafe { (self.get_dropped)(std::ptr::null_mut(), 0, &mut dropped) },
+        };
         if code == 0 { dropped as u64 } else { 0 }
     }
 
     /// Sets a one-byte attribute; false where this version does not know it or refuses.
     pub fn set_attribute_u8(&self, attribute: u32, value: u8) -> bool {
         let (mut size, mut value) = (1usize, value);
-        let value = (&raw mut value).cast();
-        // SAFETY: `size` bytes are readable at `value`.
-        self.set_attribute.is_some_and(|f| unsafe { f(attribute, &mut size, value) } == 0)
+        self.put_attribute(attribute, &mut size, (&raw mut value).cast()) == Some(0)
     }
 
     /// Sets a `size_t` attribute; false where this version does not know it or refuses.
     pub fn set_attribute_usize(&self, attribute: u32, value: usize) -> bool {
         let (mut size, mut value) = (size_of::<usize>(), value);
-        let value = (&raw mut value).cast();
-        // SAFETY: as above.
-        self.set_attribute.is_some_and(|f| unsafe { f(attribute, &mut size, value) } == 0)
+        self.put_attribute(attribute, &mut size, (&raw mut value).cast()) == Some(0)
+    }
+
+    /// `size` bytes are readable at `value`. None: this version has no attributes.
+    fn put_attribute(&self, attribute: u32, size: &mut usize, value: *mut c_void) -> Option<Code> {
+        match &self.shared {
+            Some(shared) => Some(shared.set_attribute(attribute, size, value)),
+            // SAFETY: as said.
+            None => self.set_attribute.map(|f| unsafe { f(attribute, size, value) }),
+        }
     }
 
     /// A one-byte attribute as it stands.
@@ -275,15 +376,30 @@ impl Cupti {
         // Eight bytes of room: a version that thinks the attribute wider must not write past it.
         let (mut size, mut value) = (1usize, 0u64);
         let place = (&raw mut value).cast();
-        // SAFETY: at least `size` bytes are writable at `place`.
-        let code = self.get_attribute.map(|f| unsafe { f(attribute, &mut size, place) });
+        let code = match &self.shared {
+            Some(shared) => Some(shared.get_attribute(attribute, &mut size, place)),
+            // SAFETY: at least `size` bytes are writable at `place`.
+            None => self.get_attribute.map(|f| unsafe { f(attribute, &mut size, place) }),
+        };
         (code == Some(0)).then_some(value as u8)
+    }
+
+    /// Whether graphs come as a whole because another subscriber has said so before us.
+    pub fn is_graph_level(&self) -> bool {
+        self.shared.as_ref().is_some_and(Shared::is_graph_level)
     }
 
     /// Thread ids as gettid gives them; false where this version cannot.
     pub fn use_gettid(&self) -> bool {
-        // SAFETY: CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM.
-        self.set_thread_id_type.is_some_and(|f| unsafe { f(1) } == 0)
+        let mut system = cupti_sys::CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM;
+        match &self.shared {
+            Some(shared) => {
+                let (attribute, mut size) = (cupti_sys::CUPTI_ACTIVITY_ATTR_THREAD_ID_TYPE, size_of_val(&system));
+                shared.set_attribute(attribute, &mut size, (&raw mut system).cast()) == 0
+            }
+            // SAFETY: a plain value.
+            None => self.set_thread_id_type.is_some_and(|f| unsafe { f(system) } == 0),
+        }
     }
 
     /// The name of function `id` in `domain` (1 driver, 2 runtime), in CUPTI's memory.
@@ -305,11 +421,14 @@ impl Cupti {
 
     /// Whether records of single functions can be switched (12.5 and later).
     pub fn can_mute(&self) -> bool {
-        self.enable_runtime_api.is_some() && self.enable_driver_api.is_some()
+        self.shared.is_some() || self.enable_runtime_api.is_some() && self.enable_driver_api.is_some()
     }
 
     /// Records of function `id` in `domain` on or off, whatever its kind; false where it was refused.
     pub fn switch_call(&self, domain: u32, id: u32, on: bool) -> bool {
+        if let Some(shared) = &self.shared {
+            return shared.switch_call(domain, id, on) == 0;
+        }
         let f = if domain == cupti_sys::CUPTI_CB_DOMAIN_DRIVER_API {
             self.enable_driver_api
         } else {
@@ -336,8 +455,15 @@ impl Cupti {
 
     /// Has kernels' records say when each was queued and submitted.
     pub fn use_latency_timestamps(&self) -> Result<(), CuptiError> {
-        // SAFETY: a plain value.
-        let code = self.enable_latency_timestamps.map(|f| unsafe { f(1) });
+        let code = match &self.shared {
+            Some(shared) => {
+                let (mut size, mut on) = (1usize, 1u8);
+                let attribute = cupti_sys::CUPTI_ACTIVITY_ATTR_ENABLE_KERNEL_LATENCY_TIMESTAMPS;
+                Some(shared.set_attribute(attribute, &mut size, (&raw mut on).cast()))
+            }
+            // SAFETY: a plain value.
+            None => self.enable_latency_timestamps.map(|f| unsafe { f(1) }),
+        };
         Self::check("cuptiActivityEnableLatencyTimestamps", code.unwrap_or(cupti_sys::CUPTI_ERROR_NOT_SUPPORTED))
     }
 
@@ -367,12 +493,21 @@ impl Cupti {
     }
 
     /// The vendor's walker, for the stride probe.
-    pub fn walker(&self) -> NextRecord {
-        self.next_record
+    ///
+    /// # Safety
+    /// `buffer` has `bytes` bytes; `record` is null or a record in it that this function has found.
+    pub unsafe fn next_record(&self, buffer: *mut u8, bytes: usize, record: *mut *mut CUpti_Activity) -> Code {
+        // SAFETY: passed on.
+        unsafe {
+            match &self.shared {
+                Some(shared) => shared.next_record(buffer, bytes, record),
+                None => (self.next_record)(buffer, bytes, record),
+            }
+        }
     }
 }
 
-// SAFETY: the table holds addresses of functions, and a path; CUPTI's functions may be called from any thread.
+// SAFETY: the table holds addresses of functions, a path and a handle; CUPTI's functions may be called from any thread.
 unsafe impl Send for Cupti {}
 // SAFETY: as above; what must not run at the same time is kept apart by the callers (`flush.rs`).
 unsafe impl Sync for Cupti {}

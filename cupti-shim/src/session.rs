@@ -32,7 +32,7 @@ use crate::strides::Strides;
 use crate::writer::{self, Shared};
 use crate::{chatter, control, cupti, directives, exit, flight, flush, log, process, python, sys};
 use attach::measure;
-use callbacks::{buffer_completed, buffer_requested};
+use callbacks::Blocks;
 
 pub use attach::{arm, attach, fail, holder};
 
@@ -155,7 +155,9 @@ impl Session {
             cupti.set_attribute_usize(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT, buffers);
         }
         let mut kinds = settings.kinds;
-        kinds.set(&[CUPTI_ACTIVITY_KIND_GRAPH_TRACE], settings.graph == Graph::Graph);
+        // Another subscriber may have decided so before us: the nodes' own records would then be waited for in vain.
+        let is_graph_level = settings.graph == Graph::Graph || cupti.is_graph_level();
+        kinds.set(&[CUPTI_ACTIVITY_KIND_GRAPH_TRACE], is_graph_level);
         let gpu_kinds: Vec<u32> = GPU_KINDS.into_iter().filter(|k| kinds.contains(*k)).collect();
         // Unified memory waits for the driver, see `driver_is_ready`.
         let later = CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER;
@@ -197,7 +199,7 @@ impl Session {
         if !self.shared.prepare(self.settings, self.cupti_version) {
             return Err(CuptiError { function: "aligned_alloc", code: cupti_sys::CUPTI_ERROR_OUT_OF_MEMORY }.into());
         }
-        self.cupti.register(buffer_requested, buffer_completed)?;
+        self.cupti.register::<Blocks>()?;
         let subscriber = self.subscriber.load(Ordering::Relaxed);
         let (resource, driver) = (CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CB_DOMAIN_DRIVER_API);
         self.cupti.enable_callback(subscriber, resource, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, true)?;

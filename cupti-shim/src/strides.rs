@@ -7,6 +7,7 @@ use std::ptr;
 
 use cupti_sys::{CUPTI_SUCCESS, CUpti_Activity};
 
+#[cfg(test)]
 pub use cupti_sys::ActivityGetNextRecordFn as GetNextRecordFn;
 
 /// Kinds that are looked at. The newest known one is 59; CUPTI numbers them without gaps.
@@ -25,8 +26,8 @@ impl Strides {
     /// the same kind, so that wherever the second record lies, one is found there.
     ///
     /// `next` must be CUPTI's own `cuptiActivityGetNextRecord`, of a library that has been initialised (13.2 and later
-    /// recurse until the stack ends in a process without a driver).
-    pub fn probe(next: GetNextRecordFn) -> Strides {
+    /// recurse until the stack ends in a process without a driver): buffer, bytes, record.
+    pub fn probe(next: impl Fn(*mut u8, usize, *mut *mut CUpti_Activity) -> u32) -> Strides {
         let mut page = Page([0; 1024]);
         let mut strides = [0; KINDS];
         for (kind, stride) in strides.iter_mut().enumerate().skip(1) {
@@ -35,14 +36,11 @@ impl Strides {
             }
             let buffer = page.0.as_mut_ptr().cast::<u8>();
             let mut record: *mut CUpti_Activity = ptr::null_mut();
-            // SAFETY: the buffer is as long as is said and outlives the call; the walker reads it and keeps nothing
-            // (seen on 11.7 to 13.5).
-            let first = unsafe { next(buffer, size_of::<Page>(), &mut record) };
+            let first = next(buffer, size_of::<Page>(), &mut record);
             if first != CUPTI_SUCCESS || record.cast::<u8>() != buffer {
                 continue;
             }
-            // SAFETY: as above.
-            let second = unsafe { next(buffer, size_of::<Page>(), &mut record) };
+            let second = next(buffer, size_of::<Page>(), &mut record);
             let step = record.addr().wrapping_sub(buffer.addr());
             if second == CUPTI_SUCCESS && (8..=size_of::<Page>() - 8).contains(&step) && step.is_multiple_of(8) {
                 *stride = step as u16;
@@ -61,6 +59,13 @@ impl Strides {
     #[cfg(test)]
     pub fn known_kinds(&self) -> usize {
         self.0.iter().filter(|&&stride| stride != 0).count()
+    }
+
+    /// For tests: the same of a function as it is looked up.
+    #[cfg(test)]
+    pub fn probe_fn(next: GetNextRecordFn) -> Strides {
+        // SAFETY: the buffer is as long as is said and outlives the call; the walker reads it and keeps nothing.
+        Strides::probe(|buffer, bytes, record| unsafe { next(buffer, bytes, record) })
     }
 
     /// For tests: the table of a toolkit (`"12.4"`) or of a package (`"13.2.23"`), as seen when they were collected.
@@ -125,7 +130,7 @@ mod tests {
         for package in cupti_sys::layouts::STRIDES.iter().step_by(if cfg!(miri) { 27 } else { 1 }) {
             let table = Strides::of_toolkit(package.package).unwrap();
             TABLE.with_borrow_mut(|t| t.clone_from(&table));
-            assert_eq!(Strides::probe(walker), table, "{}", package.package);
+            assert_eq!(Strides::probe_fn(walker), table, "{}", package.package);
         }
     }
 
@@ -139,8 +144,8 @@ mod tests {
             unsafe { *record = buffer.cast() };
             CUPTI_SUCCESS
         }
-        assert_eq!(Strides::probe(refuses).known_kinds(), 0);
-        assert_eq!(Strides::probe(stands_still).known_kinds(), 0);
+        assert_eq!(Strides::probe_fn(refuses).known_kinds(), 0);
+        assert_eq!(Strides::probe_fn(stands_still).known_kinds(), 0);
         assert_eq!(Strides::newest().of(10), 248);
         assert_eq!(Strides::newest().of(u32::MAX), 0);
     }

@@ -41,5 +41,6 @@ pub use settings_md::settings_md;
 pub use signals::signal_name;
 pub use values::bytes;
 pub use variables::{
-    ApiCalls, Graph, Membership, Prepare, Problem, Processes, Settings, SizePolicy, VARIABLES, Variable, from_env,
+    ApiCalls, Graph, Membership, Prepare, Problem, Processes, Settings, SizePolicy, Subscribers, VARIABLES,
+    Variable, from_env,
 };

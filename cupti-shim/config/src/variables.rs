@@ -60,6 +60,15 @@ pub enum ApiCalls {
     ByCall,
 }
 
+/// Whether CUPTI may have other subscribers beside this one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subscribers {
+    /// None.
+    Single,
+    /// As many as it can serve.
+    Multiple,
+}
+
 /// What happens at the size limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SizePolicy {
@@ -132,6 +141,7 @@ pub struct Settings {
     pub cupti: Option<Vec<u8>>,
     pub mute: bool,
     pub api_calls: ApiCalls,
+    pub subscribers: Subscribers,
     pub nvtx: bool,
     pub nvtx_chain: Option<Vec<u8>>,
     pub runtime_dir: RuntimeDir,
@@ -176,6 +186,7 @@ impl Default for Settings {
             cupti: None,
             mute: true,
             api_calls: ApiCalls::ByKind,
+            subscribers: SUBSCRIBERS[0].1,
             nvtx: true,
             nvtx_chain: None,
             runtime_dir: RuntimeDir::Default,
@@ -272,6 +283,9 @@ static MEMBERSHIPS: [(&str, Membership); 2] =
 static PREPARES: [(&str, Prepare); 3] = [("auto", Prepare::Auto), ("on", Prepare::On), ("off", Prepare::Off)];
 static GRAPHS: [(&str, Graph); 2] = [("node", Graph::Node), ("graph", Graph::Graph)];
 static API_CALLS: [(&str, ApiCalls); 2] = [("by-kind", ApiCalls::ByKind), ("by-call", ApiCalls::ByCall)];
+/// The first is the default.
+const SUBSCRIBERS: [(&str, Subscribers); 2] =
+    [("single", Subscribers::Single), ("multiple", Subscribers::Multiple)];
 static POLICIES: [(&str, SizePolicy); 2] = [("stop", SizePolicy::Stop), ("ring", SizePolicy::Ring)];
 
 /// Frames of a launch that are kept unless a number is given: enough to leave a framework's own.
@@ -408,6 +422,16 @@ pub static VARIABLES: &[Variable] = &[
               by itself, which may be cheaper (12.5 and later, with GPUPROF_MUTE=on)",
         read: |s, v| word(v, &API_CALLS).map(|how| s.api_calls = how),
         show: |s| word_of(&s.api_calls, &API_CALLS),
+    },
+    Variable {
+        name: "GPUPROF_SUBSCRIBERS",
+        flag: Flag::None, // Until hardware has confirmed it.
+        default: SUBSCRIBERS[0].0,
+        range: "single or multiple",
+        doc: "Whether other profilers in the program may use CUPTI at the same time, which takes CUPTI 13.3, a driver of CUDA \
+              13.3 (r610), and profilers that ask for it too",
+        read: |s, v| word(v, &SUBSCRIBERS).map(|subscribers| s.subscribers = subscribers),
+        show: |s| word_of(&s.subscribers, &SUBSCRIBERS),
     },
     Variable {
         name: "GPUPROF_NVTX",

@@ -104,7 +104,7 @@ fn child() {
     let mut number = 0;
     // SAFETY: writes one number.
     assert_eq!((unsafe { version(&mut number) }, number), (CUPTI_SUCCESS, known.api_version));
-    let strides = Strides::probe(next);
+    let strides = Strides::probe_fn(next);
     assert_eq!(Some(&strides), Strides::of_toolkit(package).as_ref(), "strides of {package}");
     callback_ids_name_the_calls_we_think(name);
     let blocks = mixed_blocks(&strides, known.toolkit);

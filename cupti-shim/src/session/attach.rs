@@ -112,7 +112,7 @@ fn choose(loaded: &Loaded) -> Result<(Cupti, Subscriber), (Cause, String)> {
         if candidate.soname.as_ref().is_some_and(|s| tried.contains(s)) {
             continue;
         }
-        let cupti = match Cupti::load(&candidate.path) {
+        let mut cupti = match Cupti::load(&candidate.path) {
             Ok(cupti) => cupti,
             Err(why) => {
                 reasons.push(format!("{}: {why}", candidate.path.display()));
@@ -121,7 +121,7 @@ fn choose(loaded: &Loaded) -> Result<(Cupti, Subscriber), (Cause, String)> {
         };
         tried.extend(candidate.soname.clone());
         // The first call of all: before it, a library that was taken by another tool must not be touched.
-        match cupti.subscribe(on_callback) {
+        match cupti.subscribe(on_callback, &loaded.settings) {
             Ok(subscriber) => return Ok((cupti, subscriber)),
             Err(error) => {
                 log::line(2, format_args!("{}: {error}", cupti.path.display()));
@@ -170,18 +170,20 @@ pub fn holder() -> Option<String> {
 
 /// The sizes of this library's records. Errors: it does not say that of kernels, so nothing could be read.
 pub(super) fn measure(cupti: &Cupti, settings: &Settings) -> Result<Strides, CuptiError> {
-    let mut strides = Strides::probe(cupti.walker());
+    // SAFETY: the probe's buffer is as long as it says and outlives the call; the walker reads it and keeps nothing (seen on
+    // 11.7 to 13.5).
+    let next = |buffer, bytes, record| unsafe { cupti.next_record(buffer, bytes, record) };
+    let mut strides = Strides::probe(next);
     if settings.kinds.iter().any(|kind| strides.of(kind) == 0) {
         // Rather ask twice than lose what lies behind a record of unknown size.
-        strides = Strides::probe(cupti.walker());
+        strides = Strides::probe(next);
     }
     let kernel = cupti_sys::CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
     if strides.of(kernel) != 0 {
         return Ok(strides);
     }
     let (mut page, mut record) = ([u64::from(kernel); 512], std::ptr::null_mut());
-    // SAFETY: as in the probe: the buffer is as long as is said, and the walker keeps nothing.
-    let code = unsafe { (cupti.walker())(page.as_mut_ptr().cast(), size_of_val(&page), &mut record) };
+    let code = next(page.as_mut_ptr().cast(), size_of_val(&page), &raw mut record);
     let code = if code == 0 { cupti_sys::CUPTI_ERROR_INVALID_KIND } else { code };
     Err(CuptiError { function: "cuptiActivityGetNextRecord", code })
 }

@@ -9,6 +9,7 @@ use cupti_sys::{
 };
 
 use super::{CBID_DEVICE_GET_COUNT, current};
+use crate::cupti::Buffers;
 use crate::gate::GATE;
 use crate::{guard, python, sys, writer};
 
@@ -50,34 +51,25 @@ pub(super) unsafe extern "C" fn on_callback(_user: *mut c_void, domain: u32, id:
     });
 }
 
-/// CUPTI wants a buffer.
-pub(super) unsafe extern "C" fn buffer_requested(buffer: *mut *mut u8, size: *mut usize, most: *mut usize) {
-    // Whatever happened to us: before 12.9 CUPTI may crash on no buffer, so it gets one as long as there are any.
-    // Nothing in here can panic: no index, no arithmetic that overflows, no allocation that fails loudly.
-    let (ptr, bytes) = if sys::is_ours() { writer::shared().request() } else { (std::ptr::null_mut(), 0) };
-    // SAFETY: CUPTI's own out pointers.
-    unsafe {
-        *buffer = ptr;
-        *size = bytes;
-        *most = 0;
-    }
-}
+/// The blocks of the recording.
+pub(super) struct Blocks;
 
-/// CUPTI gives a buffer back.
-pub(super) unsafe extern "C" fn buffer_completed(
-    _ctx: *mut c_void,
-    _stream: u32,
-    buffer: *mut u8,
-    size: usize,
-    valid: usize,
-) {
-    guard("a completed buffer", || {
-        if buffer.is_null() {
-            return;
-        }
-        if let Some(session) = current() {
-            // SAFETY: CUPTI hands over `buffer`, of `size` bytes, for good; its first `valid` bytes are records.
-            unsafe { session.shared.complete(buffer, valid.min(size), &session.strides) };
-        }
-    });
+impl Buffers for Blocks {
+    fn requested() -> (*mut u8, usize) {
+        // Whatever happened to us: before 12.9 CUPTI may crash on no buffer, so it gets one as long as there are any.
+        // Nothing in here can panic: no index, no arithmetic that overflows, no allocation that fails loudly.
+        if sys::is_ours() { writer::shared().request() } else { (std::ptr::null_mut(), 0) }
+    }
+
+    unsafe fn completed(buffer: *mut u8, size: usize, valid: usize) {
+        guard("a completed buffer", || {
+            if buffer.is_null() {
+                return;
+            }
+            if let Some(session) = current() {
+                // SAFETY: as promised by the caller.
+                unsafe { session.shared.complete(buffer, valid.min(size), &session.strides) };
+            }
+        });
+    }
 }

@@ -55,6 +55,7 @@ fn every_setting_is_read() {
         ("GPUPROF_GRAPH", "node"),
         ("GPUPROF_MUTE", "off"),
         ("GPUPROF_API_CALLS", "by-call"),
+        ("GPUPROF_SUBSCRIBERS", "multiple"),
         ("GPUPROF_NVTX", "off"),
         ("GPUPROF_LAUNCH_STACKS", "3"),
         ("GPUPROF_PROCESSES", "name:python*"),

@@ -2,6 +2,7 @@
 
 mod api_calls;
 mod attach;
+mod beside;
 mod budget;
 mod common;
 mod cost;
