@@ -32,14 +32,16 @@ class Lab:
         self.runner = Runner(budget, self.scratch / "log")
         self.so, self.cli, self.examples = parts.so, parts.cli, parts.examples
         self.python = sys.executable if sim else (shutil.which("python3") or sys.executable)
-        self.work = self.work_static = self.floor = self.cupti = None
+        self.work = self.work_static = self.floor = self.beside = self.cupti = None
         self.modules = {}
         self.machine = {}  # what main.describe_machine says
-        self.base_env = {}
+        self.base_env, self.newest_env = {}, {}
         if sim:
             from parts import install_sim  # parts needs ROOT from here
 
             self.base_env = install_sim(parts, self.scratch)
+            # For steps about what the CUPTI of the others does not have.
+            self.newest_env = install_sim(parts, self.scratch, b"13.5")
             self.cupti = f"{self.base_env['LD_LIBRARY_PATH']}/libcupti.so.13"
         self.traces_kept = []
         self.training = {}  # by mode, of all rounds

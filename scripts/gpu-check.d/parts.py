@@ -74,9 +74,9 @@ def _unpack(carried, scratch):
     return Parts(target / "libgpuprof.so", _if_there(target / "gpuprof"), _examples(target))
 
 
-def install_sim(parts, scratch):
+def install_sim(parts, scratch, version=SIM_CUPTI):
     """A folder in which the simulator answers to the vendor's names; returns the environment that finds it."""
-    folder = scratch / "sim"
+    folder = scratch / f"sim-{version.decode()}"
     folder.mkdir()
     for source, names in SIM_NAMES.items():
         # Built with a placeholder for a SONAME: it is what the loader and others go by.
@@ -84,7 +84,7 @@ def install_sim(parts, scratch):
         marker = b"SIM-CUPTI-FILE-VERSION="
         at = data.find(marker) + len(marker)
         if at >= len(marker):  # plays the newest CUPTI unless told which
-            data = data[:at] + SIM_CUPTI.ljust(16, b"\0") + data[at + 16:]
+            data = data[:at] + version.ljust(16, b"\0") + data[at + 16:]
         placeholder = names[0].split(".so")[0].encode() + b".so.SIMULATED"
         (folder / names[0]).write_bytes(data.replace(placeholder, names[0].encode().ljust(len(placeholder), b"\0")))
         for name in names[1:]:

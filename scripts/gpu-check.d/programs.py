@@ -1,4 +1,4 @@
-"""Builds work.cu and floor.c where the checks run: with nvcc for a GPU, with a C++ compiler for the simulator."""
+"""Builds work.cu, floor.c and beside.c where the checks run: with nvcc for a GPU, with a C++ compiler for the simulator."""
 
 import glob
 import os
@@ -15,7 +15,7 @@ class Refused(Exception):
 
 
 def build(lab):
-    """Sets lab.work, lab.work_static and lab.floor; returns what could not be built, in words. Raises Refused."""
+    """Sets lab.work, lab.work_static, lab.floor and lab.beside; returns what could not be built, in words. Raises Refused."""
     notes, jobs, refused = [], [], []
     warm = None
     if not lab.sim and lab.has("torch"):
@@ -24,6 +24,8 @@ def build(lab):
         warm.start()
     floor = lab.scratch / "libfloor.so"
     jobs.append(("floor", floor, ["gcc", "-O2", "-shared", "-fPIC", "-o", floor, HERE / "floor.c", "-ldl", "-lpthread"]))
+    beside = lab.scratch / "libbeside.so"
+    jobs.append(("beside", beside, ["gcc", "-O2", "-shared", "-fPIC", "-o", beside, HERE / "beside.c", "-ldl"]))
     if lab.sim:
         program = lab.scratch / "work"
         jobs.append(("work", program, [
@@ -42,7 +44,7 @@ def build(lab):
             if process:
                 refused.append(name)
     # Either kind of work program serves for both.
-    if "floor" in refused or (refused and lab.work is None and lab.work_static is None):
+    if "floor" in refused or "beside" in refused or (refused and lab.work is None and lab.work_static is None):
         raise Refused("\n".join(notes))
     if lab.work is None and lab.work_static is not None:
         notes.append("no shared CUDA runtime: the statically linked program serves for both")

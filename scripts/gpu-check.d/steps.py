@@ -33,7 +33,7 @@ def step(group, name, claim, limit_s=40, parallel=False):
 FIRST = (
     "matrix/records", "counts/api_by_call", "counts/api_by_call_gated", "matrix/loops",
     "life/kill_under_load", "cost/window",
-    "live/ctl", "live/ring", "counts/presets", "counts/latency",
+    "counts/subscribers", "counts/subscribers_gated", "live/ctl", "live/ring", "counts/presets", "counts/latency",
     # Side by side:
     "frameworks/torch_against_profiler", "live/sample", "live/top", "live/nvprof", "live/nvprof_managed",
     "live/launch_stacks", "live/cpu_sampling", "counts/examples_rust",

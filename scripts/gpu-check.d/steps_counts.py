@@ -1,5 +1,6 @@
 """Group `counts`: programs whose kernels, copies and fills are known by construction."""
 
+import json
 import time
 
 from lab import ROOT
@@ -195,6 +196,44 @@ def api_by_call_gated(lab, check):
         check.equal(f"{way}: kernels inside", traces[0].count("kernel"), run.json().get("kernels"))
         found[way] = _calls_by_name(lab, traces[0])
     check.equal("records by call (by-call), those of by-kind", found["by-call"], found["by-kind"])
+
+
+@step(GROUP, "subscribers", "GPUPROF_SUBSCRIBERS=multiple: gpuprof and another profiler in the program have all kernels, or one line says why not")
+def subscribers(lab, check):
+    if not lab.beside:
+        return check.skip("beside.c was not built")
+    env = {"LD_PRELOAD": str(lab.beside), **lab.newest_env}
+    run, traces = lab.profiled([lab.work, "range", "20", "5", "8"], name="subscribers", env=env, SUBSCRIBERS="multiple")
+    check.ended(run)
+    if not check.equal("traces", len(traces), 1):
+        return
+    known = run.json()
+    lab.open_checks(check, traces[0])
+    check.equal("kernels", traces[0].count("kernel"), known.get("kernels_total"))
+    lines = [line.removeprefix("beside: ") for line in run.err.splitlines() if line.startswith("beside: ")]
+    if not check.equal("lines of the other profiler", len(lines), 1):
+        return
+    other = json.loads(lines[0])
+    said = [line for line in run.err.splitlines() if line.startswith("gpuprof: ")]
+    check.figures |= {"the other profiler": other, "what gpuprof said": said}
+    if any("gpuprof is the only subscriber" in line for line in said):
+        # CUPTI before 13.3 or a driver before r610: then nobody else gets anything, and that is what the line says.
+        check.equal("kernels of the other profiler", other["kernels"], 0)
+        return
+    check.equal("codes of the other profiler", [other[key] for key in ("subscribe", "register", "enable", "flush", "unsubscribe")], [0] * 5)
+    check.equal("kernels of the other profiler, those between Start and Stop", other["kernels"], known.get("kernels"))
+    check.equal("what gpuprof said", said, [])
+
+
+@step(GROUP, "subscribers_gated", "the same behind a gate: the other's session changes nothing about the window")
+def subscribers_gated(lab, check):
+    if not lab.beside:
+        return check.skip("beside.c was not built")
+    env = {"LD_PRELOAD": str(lab.beside), "BESIDE_FORWARDS": "1", **lab.newest_env}
+    run, traces = lab.profiled([lab.work, "range", "20", "5", "8"], "gated", name="subscribers-gated", env=env, SUBSCRIBERS="multiple")
+    check.ended(run)
+    if check.equal("traces", len(traces), 1):
+        check.equal("kernels inside", traces[0].count("kernel"), run.json().get("kernels"))
 
 
 @step(GROUP, "presets", "--preset light has kernels, copies and fills and no calls; full has all that default has")
