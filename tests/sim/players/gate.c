@@ -8,6 +8,7 @@
  *   thread    Start and Stop come from another thread than the launches
  *   cross     Start from one thread, Stop from another
  *   threads   8 threads launch all the time; what lies in the window is what the main thread launched there
+ *   again     the same behind a first window with one kernel, of which all has come
  *   graph     a graph of 10 nodes, captured before the window; 5 launches before, 3 inside, 5 after
  *   long      one window with one kernel that runs 3 s, Stop at once; STEPS null kernels after it
  *   apart     STEPS windows of one kernel, with 60 ms of silence after each
@@ -40,7 +41,8 @@ int main(int c, char **v) {
   else if (!strcmp(how, "nested")) { for (int i = 0; i < steps; i++) { if (i == from) OK(cudaProfilerStart()); if (i == from + 1) OK(cudaProfilerStart()); step(); if (i == to - 1) OK(cudaProfilerStop()); if (i == to) OK(cudaProfilerStop()); } }
   else if (!strcmp(how, "thread")) for (int i = 0; i < steps; i++) { if (i == from) elsewhere(start); step(); if (i == to - 1) elsewhere(stop); }
   else if (!strcmp(how, "cross")) for (int i = 0; i < steps; i++) { if (i == from) OK(cudaProfilerStart()); step(); if (i == to - 1) elsewhere(stop); }
-  else if (!strcmp(how, "threads")) {
+  else if (!strcmp(how, "threads") || !strcmp(how, "again")) {
+    if (!strcmp(how, "again")) { OK(cudaProfilerStart()); OK(launch_null(0)); OK(cudaDeviceSynchronize()); OK(cudaProfilerStop()); total++; in++; windows++; sleep_ms(300); }
     pthread_t t[8]; for (int i = 0; i < 8; i++) CHECK(!pthread_create(&t[i], 0, busy, 0));
     for (int i = 0; i < steps; i++) { if (i == from) OK(cudaProfilerStart()); step(); if (i == to - 1) OK(cudaProfilerStop()); }
     ending = 1; for (int i = 0; i < 8; i++) pthread_join(t[i], 0);
