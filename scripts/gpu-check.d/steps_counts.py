@@ -163,6 +163,16 @@ def threads(lab, check):
         check.at_least("streams", traces[0].count("stream"), 8)
 
 
+def _compare_ways(check, found, trace):
+    """by-call brings what by-kind brings. Before CUPTI 12.5 it records those calls alone that matter, and the driver's calls within
+    a runtime call that does not; sums over all calls then tell nothing."""
+    ways = [found["by-call"], found["by-kind"]]
+    if trace.process.get("api_calls") == "callbacks":
+        both = ways[0].keys() & ways[1].keys() - {"all"}
+        ways = [{name: way[name] for name in sorted(both)} for way in ways]
+    check.equal("records by call (by-call), those of by-kind", *ways)
+
+
 def _calls_by_name(lab, trace):
     """{call: records}; without a gpuprof their sum alone."""
     rows = lab.view([trace.path], "cuda_api_sum")
@@ -182,7 +192,7 @@ def api_by_call(lab, check):
         found[way] = _calls_by_name(lab, traces[0])
         check.figures[f"{way}: what it said"] = [line for line in run.err.splitlines() if "by-k" in line or "by-c" in line]
     check.at_least("API records", sum(found["by-kind"].values()), 100)
-    check.equal("records by call (by-call), those of by-kind", found["by-call"], found["by-kind"])
+    _compare_ways(check, found, traces[0])
 
 
 @step(GROUP, "api_by_call_gated", "the same behind a gate: calls inside the window are recorded, the window's kernels too")
@@ -195,7 +205,7 @@ def api_by_call_gated(lab, check):
             return
         check.equal(f"{way}: kernels inside", traces[0].count("kernel"), run.json().get("kernels"))
         found[way] = _calls_by_name(lab, traces[0])
-    check.equal("records by call (by-call), those of by-kind", found["by-call"], found["by-kind"])
+    _compare_ways(check, found, traces[0])
 
 
 @step(GROUP, "subscribers", "GPUPROF_SUBSCRIBERS=multiple: gpuprof and another profiler in the program have all kernels, or one line says why not")
