@@ -53,7 +53,7 @@ use cupti_sys::fields::{driver, runtime};
 
 use crate::correlation::Correlation;
 use crate::strides::Strides;
-pub use api::{Call, each_call};
+pub use api::{Call, append_call, each_call};
 use record::Record;
 pub use record::duration;
 pub use tables::Tables;

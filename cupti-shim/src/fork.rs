@@ -6,7 +6,9 @@
 
 use crate::gate::GATE;
 use crate::names::NAMES;
-use crate::{control, cupti, exit, failure, flight, flush, nvtx, output, own_cost, python, session, sys, writer};
+use crate::{
+    calls, control, cupti, exit, failure, flight, flush, nvtx, output, own_cost, python, session, sys, writer,
+};
 
 /// Forgets what the parent recorded and waited for. False: a thread of the parent was inside the gate, and this child
 /// cannot record.
@@ -25,6 +27,7 @@ pub fn forget() -> bool {
     writer::forget();
     output::forget();
     python::forget();
+    calls::forget();
     GATE.forget()
 }
 

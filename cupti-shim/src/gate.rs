@@ -320,6 +320,11 @@ impl Gate {
         if state.phase == Phase::Closed {
             session.switch_gpu_kinds(true);
         }
+        if session.hears_calls() {
+            // Records of calls reach the writer at once, not by a flush. From here on it waits until the gate is open, or it
+            // would leave out what other threads call before the window is known.
+            self.version.fetch_add(1, Ordering::Release);
+        }
         session.switch_api_kinds(true);
         let (starts, stops) = (1 + state.idle_starts, state.idle_stops);
         (state.idle_starts, state.idle_stops) = (0, 0);

@@ -8,6 +8,7 @@
 //! gate      cudaProfilerStart/Stop, NVTX ranges, timers ─▶ windows of correlation ids
 //! buffers   CUPTI asks for a block, CUPTI gives it back ─▶ decode::names interns what dies with its module ─▶ queue
 //! flush     the thread that asks CUPTI for its buffers, every interval and at the end
+//! calls     API calls, one by one, of a CUPTI that cannot record them so ─▶ queue
 //! nvtx      the program's own ranges ─▶ queue
 //! directives OpenACC and OpenMP runtimes ─▶ CUPTI
 //! python    where in a Python program each kernel was launched ─▶ queue
@@ -24,6 +25,7 @@
 #![allow(unsafe_code, reason = "all of it is at the border to CUPTI, the driver and the C library")]
 
 mod buffers;
+mod calls;
 mod chatter;
 mod clock;
 mod control;

@@ -98,6 +98,7 @@ pub fn describe(
     if let Some(session) = session {
         put("cupti_path", json!(session.cupti.path.display().to_string()));
         put("per_thread_buffers", json!(session.per_thread_buffers));
+        put("api_calls", json!(session.api_calls()));
         let denied = session.denied.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let denied: Vec<Value> = denied
             .iter()

@@ -30,7 +30,7 @@ use crate::gate::{Account, GATE};
 use crate::load::{self, Loaded};
 use crate::strides::Strides;
 use crate::writer::{self, Shared};
-use crate::{chatter, control, cupti, directives, exit, flight, flush, log, process, python, sys};
+use crate::{calls, chatter, control, cupti, directives, exit, flight, flush, log, process, python, sys};
 use attach::measure;
 use callbacks::Blocks;
 
@@ -51,7 +51,7 @@ pub(crate) const GPU_KINDS: [u32; 5] = [
 
 /// `cuDeviceGetCount`: a cheap call that needs no context, changes nothing and is never muted. (CUPTI shows no
 /// `cuDriverGetVersion`: docs/hardware.)
-const CBID_DEVICE_GET_COUNT: u32 = 4;
+pub(crate) const CBID_DEVICE_GET_COUNT: u32 = 4;
 
 /// A kind that could not be switched on.
 #[derive(Clone, Copy, Debug)]
@@ -93,7 +93,7 @@ pub struct Session {
     api_kinds: Vec<u32>,
     /// Kinds that a rule of the flight recorder judges: on for good, whatever the gate does.
     watched_kinds: Vec<u32>,
-    /// Calls are switched one by one, and their kinds stay off.
+    /// Calls are switched one by one, and their kinds stay off: as CUPTI's records, or as callbacks ([`calls`]).
     is_by_call: AtomicBool,
     /// The first context exists: threads run, and there is a file.
     started: AtomicBool,
@@ -292,13 +292,14 @@ impl Session {
 
     fn switch_api_kind(&self, kind: u32, on: bool) {
         match domain_of(kind).filter(|_| self.is_by_call.load(Ordering::Relaxed)) {
+            Some(domain) if calls::are_heard() => self.switch_callbacks(domain, on),
             Some(domain) => self.switch_calls(domain, on),
             None if on => self.enable_kind(kind),
             None => self.disable_kind(kind),
         }
     }
 
-    /// Finds out whether this CUPTI switches calls one by one, where that is asked for, before there is a context.
+    /// Finds out how this CUPTI switches calls one by one, where that is asked for, before there is a context.
     fn choose_how(&self) {
         if !self.is_by_call.load(Ordering::Relaxed) {
             return;
@@ -307,13 +308,69 @@ impl Session {
             let mut kinds = self.api_kinds.iter().chain(&self.watched_kinds);
             kinds.any(|kind| domain_of(*kind) == Some(domain))
         };
-        let mut rare = chatter::RARE.iter().filter(|(domain, ..)| is_on(*domain));
-        if !self.cupti.can_mute() || !rare.all(|(domain, id, _)| self.cupti.switch_call(*domain, *id, true)) {
+        let rare = || chatter::RARE.iter().filter(|(domain, ..)| is_on(*domain));
+        if self.cupti.can_mute() && rare().all(|(domain, id, _)| self.cupti.switch_call(*domain, *id, true)) {
+            return;
+        }
+        // Where it refused the second of them, the first would go on to have records of CUPTI's.
+        rare().for_each(|(domain, id, _)| _ = self.cupti.switch_call(*domain, *id, false));
+        let domains = [CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RUNTIME_API].into_iter();
+        let domains: Vec<u32> = domains.filter(|domain| is_on(*domain)).collect();
+        if !domains.is_empty()
+            && let Err(error) = self.hear_calls(&domains)
+        {
             self.is_by_call.store(false, Ordering::Relaxed);
             log::line(
                 1,
-                format_args!("GPUPROF_API_CALLS=by-call needs CUPTI 12.5 or later: calls are switched by kind"),
+                format_args!("GPUPROF_API_CALLS=by-call cannot be had: {error}; calls are switched by kind"),
             );
+        }
+    }
+
+    /// Has CUPTI call us back for single calls, which it cannot record by itself. Errors: it does not do that either.
+    fn hear_calls(&self, domains: &[u32]) -> Result<(), CuptiError> {
+        let name_of = |domain, id| self.cupti.callback_name(domain, id);
+        let (wanted, others) = calls::choose(domains, !self.watched_kinds.is_empty(), name_of);
+        let subscriber = self.subscriber.load(Ordering::Relaxed);
+        for domain in domains {
+            // One tells of all: they are bits of one table.
+            let Some(id) = wanted.ids(*domain).first() else {
+                return Err(CuptiError {
+                    function: "cuptiGetCallbackName",
+                    code: cupti_sys::CUPTI_ERROR_NOT_SUPPORTED,
+                });
+            };
+            self.cupti.enable_callback(subscriber, *domain, *id, true)?;
+            self.cupti.enable_callback(subscriber, *domain, *id, false)?;
+        }
+        *self.muted.lock().unwrap_or_else(PoisonError::into_inner) = others;
+        calls::listen(wanted);
+        Ok(())
+    }
+
+    /// Switches the callbacks of the calls of a domain that are heard.
+    fn switch_callbacks(&self, domain: u32, on: bool) {
+        let subscriber = self.subscriber.load(Ordering::Relaxed);
+        calls::switch(domain, on, |id| {
+            // Stacks of launches stay listened to, and look at the gate themselves.
+            let is_kept = !on && domain == CUPTI_CB_DOMAIN_DRIVER_API && python::is_launch(id);
+            if !is_kept && cupti::may_call() {
+                let _ = self.cupti.enable_callback(subscriber, domain, id, on);
+            }
+        });
+    }
+
+    /// Whether records of API calls are made here, at once, and not by CUPTI.
+    pub fn hears_calls(&self) -> bool {
+        calls::are_heard()
+    }
+
+    /// How API calls come to be recorded.
+    pub fn api_calls(&self) -> &'static str {
+        match self.is_by_call.load(Ordering::Relaxed) {
+            true if calls::are_heard() => "callbacks",
+            true => "by-call",
+            false => "by-kind",
         }
     }
 
@@ -334,7 +391,8 @@ impl Session {
     /// Switches off records of calls that only ask a question, where that is wanted and can be done; must follow the
     /// switching on of their kind.
     fn mute_questions(&self) {
-        if !self.settings.mute || !self.cupti.can_mute() || !cupti::may_call() {
+        // Where calls are heard, who is left out was settled with the choice.
+        if !self.settings.mute || !self.cupti.can_mute() || calls::are_heard() || !cupti::may_call() {
             return;
         }
         // The lock is not held while CUPTI is called, which may hang: the end of the program asks for the list.
@@ -451,10 +509,11 @@ impl Session {
         }
     }
 
-    /// Whether a driver call made now leaves a record.
+    /// Whether a driver call made now leaves a record of CUPTI's.
     pub fn records_driver_calls(&self) -> bool {
         let denied = || self.denied.lock().unwrap_or_else(PoisonError::into_inner);
         self.api_kinds.contains(&CUPTI_ACTIVITY_KIND_DRIVER)
+            && !calls::are_heard()
             && GATE.is_open()
             && !denied().iter().any(|denied| denied.kind == CUPTI_ACTIVITY_KIND_DRIVER)
     }

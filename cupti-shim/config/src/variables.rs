@@ -419,7 +419,8 @@ pub static VARIABLES: &[Variable] = &[
         default: "by-kind",
         range: "by-kind or by-call",
         doc: "How CUPTI is asked for API calls: for all of an API, with questions left out again, or for each wanted call \
-              by itself, which may be cheaper (12.5 and later, with GPUPROF_MUTE=on)",
+              by itself, which may be cheaper (with GPUPROF_MUTE=on; before 12.5 those that launch, copy, wait, allocate \
+              or load)",
         read: |s, v| word(v, &API_CALLS).map(|how| s.api_calls = how),
         show: |s| word_of(&s.api_calls, &API_CALLS),
     },

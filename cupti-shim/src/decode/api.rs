@@ -1,5 +1,6 @@
 //! Calls of the runtime and of the driver. `CUpti_ActivityAPI`.
 
+use cupti_sys::Field;
 use cupti_sys::fields::{driver, runtime as f};
 use cupti_sys::{CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RUNTIME_API};
 use trace_format::schema::RowBuilder as _;
@@ -7,6 +8,7 @@ use trace_format::tables::ApiRow;
 
 use super::record::{Record, duration};
 use super::{Facts, Kind, Out, Own, Records};
+use crate::calls::Heard;
 use crate::strides::Strides;
 
 pub(super) const RUNTIME: Kind = Kind {
@@ -87,6 +89,28 @@ pub fn each_call(block: &[u8], strides: &Strides, mut f: impl FnMut(Call)) {
             result: record.u32(f::RETURN_VALUE),
         });
     }
+}
+
+/// Appends the record that CUPTI would have made of a call, of the size that it has in this CUPTI.
+pub fn append_call(records: &mut Vec<u8>, call: &Heard, strides: &Strides) {
+    let (start, end) = (call.start_ns.cast_unsigned(), call.end_ns.cast_unsigned());
+    let mut record = [0; BYTES];
+    let mut put = |field: Field, value: &[u8]| {
+        let place = record.get_mut(usize::from(field.offset)..field.end());
+        if let Some(place) = place.filter(|place| place.len() == value.len()) {
+            place.copy_from_slice(value);
+        }
+    };
+    put(f::KIND_FIELD, &call.kind.to_le_bytes());
+    put(f::CBID, &call.cbid.to_le_bytes());
+    put(f::START, &start.to_le_bytes());
+    put(f::END, &end.to_le_bytes());
+    put(f::THREAD_ID, &call.tid.to_le_bytes());
+    put(f::CORRELATION_ID, &call.correlation.to_le_bytes());
+    put(f::RETURN_VALUE, &call.result.to_le_bytes());
+    let first = records.len();
+    records.extend_from_slice(&record);
+    records.resize(first + strides.of(call.kind).max(BYTES), 0);
 }
 
 /// Ids of the names of calls, by domain and call. CUPTI is asked for each name once.

@@ -5,40 +5,35 @@ use std::sync::atomic::Ordering;
 
 use cupti_sys::{
     CUPTI_API_ENTER, CUPTI_API_EXIT, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RESOURCE,
-    CUPTI_CBID_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, CUpti_CallbackData, cbid,
+    CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED,
+    CUpti_CallbackData, cbid,
 };
 
-use super::{CBID_DEVICE_GET_COUNT, current};
+use super::{CBID_DEVICE_GET_COUNT, Session, current};
 use crate::cupti::Buffers;
 use crate::gate::GATE;
-use crate::{guard, python, sys, writer};
+use crate::{calls, cupti, guard, python, sys, writer};
 
-/// CUPTI's callback: API calls that the gate listens to, contexts.
+/// CUPTI's callback: API calls that somebody here listens to, contexts.
 pub(super) unsafe extern "C" fn on_callback(_user: *mut c_void, domain: u32, id: u32, data: *const c_void) {
     guard("a CUPTI callback", || {
         let Some(session) = current() else { return };
         match domain {
-            CUPTI_CB_DOMAIN_DRIVER_API if !data.is_null() => {
-                // SAFETY: this domain's data is a CUpti_CallbackData, the same in all versions; unaligned is allowed.
+            CUPTI_CB_DOMAIN_DRIVER_API | CUPTI_CB_DOMAIN_RUNTIME_API if !data.is_null() => {
+                // SAFETY: the data of both domains is a CUpti_CallbackData, the same in all versions; unaligned is allowed.
                 let call = unsafe { data.cast::<CUpti_CallbackData>().read_unaligned() };
-                let (site, correlation) = (call.callbackSite, call.correlationId);
-                match id {
-                    cbid::driver::PROFILER_START if site == CUPTI_API_EXIT => {
-                        GATE.profiler_start(session, correlation);
-                    }
-                    cbid::driver::PROFILER_STOP if site == CUPTI_API_ENTER => {
-                        GATE.profiler_stop(session, correlation);
-                    }
-                    _ if site == CUPTI_API_ENTER && python::is_launch(id) && GATE.is_open() => {
-                        python::on_launch(correlation);
-                    }
-                    CBID_DEVICE_GET_COUNT
-                        if site == CUPTI_API_ENTER
-                            && session.probe_thread.load(Ordering::Acquire) == sys::gettid() =>
-                    {
-                        session.probe_id.store(correlation, Ordering::Release);
-                    }
-                    _ => {}
+                // A clock that does not answer costs no record: by default it is the system's (seen from 11.7 to 12.9).
+                let now_ns = || session.cupti.timestamp_ns().unwrap_or_else(sys::realtime_ns);
+                let now_ns = || cupti::may_call().then(now_ns);
+                // What the others do here is no part of the call: it ends before, and begins after.
+                if call.callbackSite == CUPTI_API_EXIT {
+                    calls::exit(domain, id, &call, now_ns);
+                }
+                if domain == CUPTI_CB_DOMAIN_DRIVER_API {
+                    on_driver_call(session, id, &call);
+                }
+                if call.callbackSite == CUPTI_API_ENTER {
+                    calls::enter(domain, id, &call, now_ns);
                 }
             }
             CUPTI_CB_DOMAIN_RESOURCE if id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED => {
@@ -49,6 +44,22 @@ pub(super) unsafe extern "C" fn on_callback(_user: *mut c_void, domain: u32, id:
             _ => {}
         }
     });
+}
+
+/// A driver call that the gate or the stacks of launches listen to.
+fn on_driver_call(session: &Session, id: u32, call: &CUpti_CallbackData) {
+    let (site, correlation) = (call.callbackSite, call.correlationId);
+    match id {
+        cbid::driver::PROFILER_START if site == CUPTI_API_EXIT => GATE.profiler_start(session, correlation),
+        cbid::driver::PROFILER_STOP if site == CUPTI_API_ENTER => GATE.profiler_stop(session, correlation),
+        _ if site == CUPTI_API_ENTER && python::is_launch(id) && GATE.is_open() => python::on_launch(correlation),
+        CBID_DEVICE_GET_COUNT
+            if site == CUPTI_API_ENTER && session.probe_thread.load(Ordering::Acquire) == sys::gettid() =>
+        {
+            session.probe_id.store(correlation, Ordering::Release);
+        }
+        _ => {}
+    }
 }
 
 /// The blocks of the recording.

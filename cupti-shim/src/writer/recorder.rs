@@ -28,17 +28,19 @@ use super::trace::{Trace, TraceOutput};
 use crate::buffers::Dry;
 use crate::clock::Triple;
 use crate::correlation::Correlation;
-use crate::decode::{Decoder, Facts, duration};
-use crate::gate;
+use crate::decode::{Decoder, Facts, append_call, duration};
 use crate::messages::{Adjustment, Cause, Message};
 use crate::nvtx::{self, Event, Named, Ranges};
 use crate::strides::Strides;
+use crate::{calls, gate};
 
 /// Rows that fill a frame. Encoding a row of a mixed trace costs 105 ns with 8,192 rows a frame, 81 with 16,384, 78 with
 /// 32,768 (`benches/collector`); more rows only cost memory.
 pub(super) const FRAME_ROWS: usize = 16_384;
 /// Blocks between two looks at the messages.
 const BLOCKS_AT_ONCE: usize = 16;
+/// API calls that are decoded together, and between two looks at anything else: as many as fill a block.
+const CALLS_AT_ONCE: usize = 13_107;
 /// NVTX calls between two looks at anything else.
 const EVENTS_AT_ONCE: usize = nvtx::CAPACITY;
 /// NVTX calls that wait for CUPTI's clock to settle, at most (6 MB). A program that makes more in so short a time has the
@@ -142,6 +144,8 @@ pub(super) struct Recorder<S: Segments, K> {
     /// Definitions that could not be written yet. What refers to them must not be written before.
     pub(super) definitions: Vec<Batch>,
     pub(super) scratch: Vec<Batch>,
+    /// Records of API calls, on their way through [`Recorder::take_calls`].
+    heard: Vec<u8>,
     pub(super) checked: Checked,
     /// Obstacles have been mentioned on standard error.
     pub(super) complained: bool,
@@ -203,6 +207,7 @@ where
             obstacle: None,
             definitions: Vec::new(),
             scratch: Vec::new(),
+            heard: Vec::new(),
             checked: Checked::default(),
             complained: false,
             later: LossPatience::default(),
@@ -240,6 +245,7 @@ where
         self.trace.at(now_ns);
         self.lift_obstacle(now_ns);
         let blocks = self.take_blocks(BLOCKS_AT_ONCE, now_ns);
+        let calls = self.take_calls(now_ns);
         let events = self.take_events(false, now_ns);
         self.take_launches(now_ns);
         while let Some(message) = self.shared.next_message() {
@@ -255,7 +261,7 @@ where
         self.publish();
         self.ask_for_dumps();
         self.make_dumps(now_ns, now_ns);
-        if blocks == BLOCKS_AT_ONCE || events == EVENTS_AT_ONCE {
+        if blocks == BLOCKS_AT_ONCE || calls == CALLS_AT_ONCE || events == EVENTS_AT_ONCE {
             return Turn::Busy;
         }
         let waits = self.flight.as_ref().is_some_and(|flight| flight.requests.are_waiting());
@@ -329,18 +335,47 @@ where
             let Some(block) = self.shared.next_block() else { return taken };
             self.block(&block, now_ns);
             self.shared.pool.give_back(block.ptr, block.valid_bytes);
-            if self.decoder.tables.most_pending() >= FRAME_ROWS || self.strings.are_many() {
-                self.write_full(now_ns);
-            }
+            self.write_what_is_full(now_ns);
         }
         most
+    }
+
+    /// Decodes API calls of which the records are made here; returns how many there were.
+    fn take_calls(&mut self, now_ns: i64) -> usize {
+        let (mut records, mut taken) = (std::mem::take(&mut self.heard), 0);
+        while taken < CALLS_AT_ONCE
+            && let Some(call) = (self.sources.pop_call)()
+        {
+            append_call(&mut records, &call, self.decoder.strides());
+            taken += 1;
+        }
+        if taken > 0 {
+            self.totals.heard += taken as u64;
+            // All of them were made before the windows are looked at, so that none lies in a window not known yet.
+            self.records(&records, now_ns);
+            self.write_what_is_full(now_ns);
+        }
+        records.clear();
+        self.heard = records;
+        taken
+    }
+
+    fn write_what_is_full(&mut self, now_ns: i64) {
+        if self.decoder.tables.most_pending() >= FRAME_ROWS || self.strings.are_many() {
+            self.write_full(now_ns);
+        }
     }
 
     fn block(&mut self, block: &Completed, now_ns: i64) {
         // SAFETY: the completed callback queued this block with that many valid bytes, and nobody else touches it
         // before it is given back.
         let bytes = unsafe { std::slice::from_raw_parts(block.ptr, block.valid_bytes) };
-        // The names that this block refers to were interned before it was queued.
+        self.records(bytes, now_ns);
+    }
+
+    /// Takes a row of records, as CUPTI lays them out.
+    fn records(&mut self, bytes: &[u8], now_ns: i64) {
+        // The names that they refer to were interned before they were queued.
         self.drain_names();
         self.judge_block(bytes, now_ns);
         let hidden = self.flight.as_ref().map_or([0; 2], |flight| flight.hidden);
@@ -481,6 +516,7 @@ where
     /// Takes everything that is queued now, and no more: what comes meanwhile could come for ever.
     pub(super) fn catch_up(&mut self, now_ns: i64) {
         self.take_blocks(self.shared.blocks_waiting(), now_ns);
+        let _ = (0..=calls::CAPACITY / CALLS_AT_ONCE).any(|_| self.take_calls(now_ns) < CALLS_AT_ONCE);
         self.take_events(true, now_ns);
         self.take_launches(now_ns);
     }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use trace_format::own_cost::OwnCost;
 
+use crate::calls::{self, Heard};
 use crate::nvtx::{self, CallCounts, Event};
 use crate::python::{self, FrameDef, Launch, StackDef};
 use crate::{flight, own_cost};
@@ -17,6 +18,10 @@ pub(super) struct Sources {
     pub pop_event: fn() -> Option<Event>,
     /// NVTX calls that found the queue full since the last time.
     pub take_lost_events: fn() -> Option<nvtx::Lost>,
+    /// The next API call of which the record is made here.
+    pub pop_call: fn() -> Option<Heard>,
+    /// Such calls that found the queue full since the last time.
+    pub take_lost_calls: fn() -> Option<calls::Lost>,
     /// How NVTX calls fared so far.
     pub event_counts: fn() -> CallCounts,
     /// Stacks of launches since the last time.
@@ -36,6 +41,8 @@ impl Sources {
     pub(super) const OF_PROCESS: Sources = Sources {
         pop_event: nvtx::pop,
         take_lost_events: nvtx::take_lost,
+        pop_call: calls::pop,
+        take_lost_calls: calls::take_lost,
         event_counts: nvtx::counts,
         drain_launches: |launch, frame, stack| python::drain(launch, frame, stack),
         skipped_launches: python::skipped,
@@ -49,6 +56,8 @@ impl Sources {
     pub(super) const NONE: Sources = Sources {
         pop_event: || None,
         take_lost_events: || None,
+        pop_call: || None,
+        take_lost_calls: || None,
         event_counts: CallCounts::default,
         drain_launches: |_, _, _| (),
         skipped_launches: || 0,

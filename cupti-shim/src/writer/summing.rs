@@ -81,6 +81,13 @@ where
             let detail = Some("names; the records are there without them".into());
             self.meta.losses.add(Cause::NamesFull, detail, rows, Window::EMPTY);
         }
+        if let Some(lost) = (self.sources.take_lost_calls)() {
+            self.totals.delivered += lost.calls;
+            self.totals.heard += lost.calls;
+            self.totals.lost += lost.calls;
+            let window = Window { start_ns: lost.start_ns, end_ns: lost.end_ns };
+            self.meta.losses.add(Cause::QueueFull, Some("API calls".into()), lost.calls, window);
+        }
         if let Some(lost) = (self.sources.take_lost_events)() {
             self.totals.ranges_lost += lost.events;
             let window = Window { start_ns: self.trace_ns(lost.start_ns), end_ns: self.trace_ns(lost.end_ns) };

@@ -1,6 +1,7 @@
 mod facts;
 mod failing;
 mod harness;
+mod heard;
 mod laws;
 mod queues;
 mod ranges;

@@ -5,8 +5,10 @@ use serde_json::{Value, json};
 /// Counts of a whole run. `delivered = written + excluded + lost + dropped by a ring`, always.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Totals {
-    /// Records that CUPTI had for us, those it says it dropped included.
+    /// Records that CUPTI had for us, those it says it dropped included, and those that are made here.
     pub delivered: u64,
+    /// Of those, records of API calls that CUPTI called us back for.
+    pub heard: u64,
     /// Rows of calls and GPU work that were written: records that define nothing.
     pub activity: u64,
     /// Records outside the windows, and of kinds that have no table.
@@ -40,7 +42,7 @@ impl Totals {
 
     /// What the closing frame says.
     pub(super) fn to_json(self) -> Value {
-        json!({
+        let mut totals = json!({
             "delivered": self.delivered,
             "written": self.written(),
             "excluded": self.excluded,
@@ -55,6 +57,10 @@ impl Totals {
                 "lost": self.ranges_lost,
                 "dropped_by_ring": self.ranges_dropped,
             },
-        })
+        });
+        if let (Some(totals), 1..) = (totals.as_object_mut(), self.heard) {
+            totals.insert("heard".to_owned(), json!(self.heard));
+        }
+        totals
     }
 }

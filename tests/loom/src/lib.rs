@@ -221,6 +221,9 @@ pub mod session {
         pub fn switch_api_kinds(&self, on: bool) {
             self.api_kinds.store(on, Ordering::Relaxed);
         }
+        pub fn hears_calls(&self) -> bool {
+            false
+        }
         pub fn current_correlation(&self) -> Option<u32> {
             None
         }

@@ -11,6 +11,7 @@ mod door;
 mod faults;
 mod gate;
 mod hardware;
+mod heard_calls;
 mod kill;
 mod life;
 mod manners;
