@@ -180,15 +180,28 @@ impl Pool {
 
     fn pop(&self) -> *mut u8 {
         let Some(table) = self.table() else { return null_mut() };
+        let Some(place) = self.pop_free(table) else {
+            self.note_dry();
+            return null_mut();
+        };
+        place.hand_out(self.requested())
+    }
+
+    fn pop_free(&self, table: &'static Table) -> Option<&'static BlockSlot> {
         let popped = self.warm.pop(|i| table.blocks[i as usize].link());
         if popped.is_some() {
             self.warm_low.fetch_min(self.warm.len(), Ordering::Relaxed);
         }
-        let Some(index) = popped.or_else(|| self.cold.pop(|i| table.blocks[i as usize].link())) else {
-            self.note_dry();
-            return null_mut();
-        };
-        table.blocks[index as usize].hand_out(self.requested())
+        let index = popped.or_else(|| self.cold.pop(|i| table.blocks[i as usize].link()))?;
+        Some(&table.blocks[index as usize])
+    }
+
+    /// A zeroed block for records that are made here; null when none is left. CUPTI has no part in it, so it counts as
+    /// neither requested nor missing: it is to be given back like one that CUPTI has completed.
+    pub fn take_own(&self) -> *mut u8 {
+        let Some(place) = self.table().and_then(|table| self.pop_free(table)) else { return null_mut() };
+        place.state.store(DONE, Ordering::Release);
+        place.ptr.load(Ordering::Relaxed)
     }
 
     /// As [`Pool::take`], for CUPTI before 12.9: a drop block instead of null. Returns its size too.

@@ -26,11 +26,12 @@ use cupti_sys::{
     CUPTI_CB_DOMAIN_RUNTIME_API, CUpti_CallbackData,
 };
 
+use crate::decode::{CALL_BYTES, record_of_call};
 use crate::writer;
 pub use wanted::{Wanted, choose};
 
 /// Records that wait for the writer at most: 3 MB, and what a training step of 900 launches makes in half a second. A
-/// writer that is not held up takes them after tens of microseconds to a millisecond.
+/// writer that is not held up takes them after tens of microseconds to a millisecond; for one that is, there are blocks.
 pub const CAPACITY: usize = 1 << 16;
 /// How many records a thread queues before it looks how full the queue is, which costs two shared loads.
 pub const CHECK_EVERY: u32 = 64;
@@ -149,8 +150,8 @@ pub fn exit(domain: u32, cbid: u32, call: &CUpti_CallbackData, now_ns: impl FnOn
         };
         let (tid, correlation) = (thread.tid(), call.correlationId);
         state.push(Heard { kind, cbid, tid, correlation, result, start_ns, end_ns });
-        if thread.is_time_to_check() && state.queue.len() >= CAPACITY / 2 {
-            writer::shared().nudge();
+        if thread.is_time_to_check() {
+            state.relieve();
         }
     });
 }
@@ -186,6 +187,23 @@ impl State {
     fn push(&self, heard: Heard) {
         if let Err(heard) = self.queue.push(heard) {
             self.lose(heard);
+        }
+    }
+
+    /// Calls the writer where much is waiting. Where the writer does not come, because the disk or the machine is busy, what
+    /// waits moves into one of the blocks that CUPTI fills otherwise: there is as much room then as for records of CUPTI's.
+    fn relieve(&self) {
+        let waiting = self.queue.len();
+        if waiting < CAPACITY / 2 {
+            return;
+        }
+        writer::shared().nudge();
+        if waiting >= CAPACITY / 4 * 3 {
+            writer::shared().queue_own(|block| {
+                let places = block.chunks_exact_mut(CALL_BYTES);
+                let moved = places.map_while(|place| self.queue.pop().map(|heard| (place, heard)));
+                moved.map(|(place, heard)| place.copy_from_slice(&record_of_call(&heard))).count() * CALL_BYTES
+            });
         }
     }
 

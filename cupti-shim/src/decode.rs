@@ -53,7 +53,7 @@ use cupti_sys::fields::{driver, runtime};
 
 use crate::correlation::Correlation;
 use crate::strides::Strides;
-pub use api::{Call, append_call, each_call};
+pub use api::{BYTES as CALL_BYTES, Call, each_call, record_of_call};
 use record::Record;
 pub use record::duration;
 pub use tables::Tables;

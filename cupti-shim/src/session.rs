@@ -25,6 +25,7 @@ use shim_config::kinds::LATENCY;
 use shim_config::{ApiCalls, Cause, DumpRule, Graph, Prepare, Settings};
 
 use crate::cupti::{Cupti, CuptiError, Subscriber};
+use crate::decode::CALL_BYTES;
 use crate::driver::Driver;
 use crate::gate::{Account, GATE};
 use crate::load::{self, Loaded};
@@ -332,14 +333,15 @@ impl Session {
         let name_of = |domain, id| self.cupti.callback_name(domain, id);
         let (wanted, others) = calls::choose(domains, !self.watched_kinds.is_empty(), name_of);
         let subscriber = self.subscriber.load(Ordering::Relaxed);
+        let not_supported = |function| CuptiError { function, code: cupti_sys::CUPTI_ERROR_NOT_SUPPORTED };
+        // The records are laid out as those of all releases so far.
+        let kinds = [CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_ACTIVITY_KIND_RUNTIME];
+        if kinds.iter().any(|kind| self.strides.of(*kind) != CALL_BYTES) {
+            return Err(not_supported("cuptiActivityGetNextRecord"));
+        }
         for domain in domains {
             // One tells of all: they are bits of one table.
-            let Some(id) = wanted.ids(*domain).first() else {
-                return Err(CuptiError {
-                    function: "cuptiGetCallbackName",
-                    code: cupti_sys::CUPTI_ERROR_NOT_SUPPORTED,
-                });
-            };
+            let Some(id) = wanted.ids(*domain).first() else { return Err(not_supported("cuptiGetCallbackName")) };
             self.cupti.enable_callback(subscriber, *domain, *id, true)?;
             self.cupti.enable_callback(subscriber, *domain, *id, false)?;
         }

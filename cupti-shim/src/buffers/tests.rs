@@ -205,3 +205,19 @@ fn no_block_is_ever_in_two_hands() {
     assert_eq!(pool.free(), 6);
     assert_eq!(pool.completed(), 8 * 20_000);
 }
+
+#[test]
+fn a_block_for_records_of_our_own_is_none_of_cuptis_and_comes_back_clear() {
+    let pool = pool(2, false);
+    let (own, theirs) = (pool.take_own(), pool.take());
+    assert!(!own.is_null() && !theirs.is_null() && pool.take_own().is_null());
+    assert_eq!((pool.requested(), pool.completed(), pool.take_dry()), (1, 0, None), "only theirs is counted");
+    assert_eq!((pool.is_out_since(1), pool.complete(own)), (true, Owner::Foreign));
+    assert_eq!(pool.complete(theirs), Owner::Block);
+    assert!(!pool.is_out_since(1), "ours is awaited by nobody");
+    bytes(own, 200).fill(7);
+    pool.give_back(own, 200);
+    let again = pool.take();
+    assert_eq!(again, own);
+    assert!(bytes(again, BLOCK).iter().all(|b| *b == 0));
+}

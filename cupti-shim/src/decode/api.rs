@@ -24,7 +24,7 @@ pub(super) const RUNTIME: Kind = Kind {
 pub(super) const DRIVER: Kind = Kind { id: driver::KIND, ..RUNTIME };
 
 /// The size of a record is the same in all releases.
-const BYTES: usize = 40;
+pub const BYTES: usize = 40;
 
 fn decode(record: Record, facts: &Facts, out: &mut Out) {
     // A length that the compiler knows saves its checks; see `kernel`.
@@ -91,8 +91,8 @@ pub fn each_call(block: &[u8], strides: &Strides, mut f: impl FnMut(Call)) {
     }
 }
 
-/// Appends the record that CUPTI would have made of a call, of the size that it has in this CUPTI.
-pub fn append_call(records: &mut Vec<u8>, call: &Heard, strides: &Strides) {
+/// The record that CUPTI would have made of a call.
+pub fn record_of_call(call: &Heard) -> [u8; BYTES] {
     let (start, end) = (call.start_ns.cast_unsigned(), call.end_ns.cast_unsigned());
     let mut record = [0; BYTES];
     let mut put = |field: Field, value: &[u8]| {
@@ -108,9 +108,7 @@ pub fn append_call(records: &mut Vec<u8>, call: &Heard, strides: &Strides) {
     put(f::THREAD_ID, &call.tid.to_le_bytes());
     put(f::CORRELATION_ID, &call.correlation.to_le_bytes());
     put(f::RETURN_VALUE, &call.result.to_le_bytes());
-    let first = records.len();
-    records.extend_from_slice(&record);
-    records.resize(first + strides.of(call.kind).max(BYTES), 0);
+    record
 }
 
 /// Ids of the names of calls, by domain and call. CUPTI is asked for each name once.

@@ -28,7 +28,7 @@ use super::trace::{Trace, TraceOutput};
 use crate::buffers::Dry;
 use crate::clock::Triple;
 use crate::correlation::Correlation;
-use crate::decode::{Decoder, Facts, append_call, duration};
+use crate::decode::{CALL_BYTES, Decoder, Facts, duration, record_of_call};
 use crate::messages::{Adjustment, Cause, Message};
 use crate::nvtx::{self, Event, Named, Ranges};
 use crate::strides::Strides;
@@ -346,7 +346,7 @@ where
         while taken < CALLS_AT_ONCE
             && let Some(call) = (self.sources.pop_call)()
         {
-            append_call(&mut records, &call, self.decoder.strides());
+            records.extend_from_slice(&record_of_call(&call));
             taken += 1;
         }
         if taken > 0 {
@@ -370,6 +370,9 @@ where
         // SAFETY: the completed callback queued this block with that many valid bytes, and nobody else touches it
         // before it is given back.
         let bytes = unsafe { std::slice::from_raw_parts(block.ptr, block.valid_bytes) };
+        if block.is_own {
+            self.totals.heard += (bytes.len() / CALL_BYTES) as u64;
+        }
         self.records(bytes, now_ns);
     }
 

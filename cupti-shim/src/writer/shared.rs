@@ -22,6 +22,8 @@ const TAKES_NULL: u32 = 27;
 pub struct Completed {
     pub(super) ptr: *mut u8,
     pub(super) valid_bytes: usize,
+    /// The records were made here.
+    pub(super) is_own: bool,
 }
 
 // SAFETY: whoever has the `Completed` has the block; it moves from the callback's thread to the writer.
@@ -271,7 +273,7 @@ impl Shared {
         if let (Owner::Block, false, Some(done)) = (owner, ended, self.done.get()) {
             // SAFETY: the caller's promise.
             unsafe { intern_block(records, strides, self.names) };
-            if done.push(Completed { ptr, valid_bytes }).is_ok() {
+            if done.push(Completed { ptr, valid_bytes, is_own: false }).is_ok() {
                 self.nudge();
                 return;
             }
@@ -284,6 +286,25 @@ impl Shared {
         self.dropped_last.fetch_max(walk.last_ns, Ordering::Relaxed);
         self.dropped.fetch_add(walk.records + unknown, Ordering::Release);
         self.pool.give_back(ptr, valid_bytes);
+    }
+
+    /// Queues a block of records that are made here: `fill` writes them from its beginning on, and says how many bytes
+    /// they take. As in [`Shared::complete`], nothing is allocated and nobody is waited for. False: no block is left.
+    pub fn queue_own(&self, fill: impl FnOnce(&mut [u8]) -> usize) -> bool {
+        let Some(done) = self.done.get().filter(|_| self.phase() != Phase::Ended) else { return false };
+        let (ptr, size) = (self.pool.take_own(), self.pool.block_bytes());
+        if ptr.is_null() {
+            return false;
+        }
+        // SAFETY: the pool has just given this block of so many zeros to nobody else.
+        let valid_bytes = fill(unsafe { std::slice::from_raw_parts_mut(ptr, size) }).min(size);
+        let is_queued = done.push(Completed { ptr, valid_bytes, is_own: true }).is_ok();
+        if is_queued {
+            self.nudge();
+        } else {
+            self.pool.give_back(ptr, valid_bytes);
+        }
+        is_queued
     }
 
     /// Records dropped in callbacks since the last call.

@@ -10,6 +10,7 @@ use super::super::recorder::Recorder;
 use super::super::sources::Sources;
 use super::harness::*;
 use crate::calls::{Heard, Lost};
+use crate::decode::{CALL_BYTES, record_of_call};
 use crate::messages::Cause;
 use crate::strides::Strides;
 
@@ -70,4 +71,29 @@ fn calls_become_the_rows_that_records_of_cupti_would_have_become_and_are_counted
     let [loss] = &losses[..] else { panic!("{losses:?}") };
     assert_eq!((loss.rows, loss.cause), (9, Cause::QueueFull as u32));
     assert_eq!(read.strings()[&loss.detail_id.unwrap()], "API calls");
+}
+
+#[test]
+fn calls_that_were_moved_into_a_block_are_counted_as_ours_and_the_block_comes_back() {
+    let disk = Disk::default();
+    let shared = shared(2, true);
+    let (trace, names) = (whole(&disk, Default::default()), Box::new(|_, _| None));
+    let mut recorder = Recorder::new(shared, trace, limits(), Strides::newest(), NotMultiples(0), SOURCES, names);
+    recorder.begin(serde_json::Value::Null, None, 1);
+    let queue = |calls: usize| {
+        shared.queue_own(|block| {
+            let places = block.chunks_exact_mut(CALL_BYTES).take(calls);
+            places.map(|place| place.copy_from_slice(&record_of_call(&call(7)))).count() * CALL_BYTES
+        })
+    };
+    assert!(queue(3) && queue(0) && !queue(1), "there are two blocks");
+    recorder.turn(2);
+    assert!(queue(5), "and they come back");
+    close(shared, &mut recorder, 5_000);
+    let read = Read::disk(&disk);
+    assert_eq!(read.rows::<ApiRow>().len(), 8);
+    let totals = read.totals();
+    assert_eq!((totals["delivered"].as_u64(), totals["heard"].as_u64()), (Some(8), Some(8)));
+    let requests = (totals["blocks"]["requested"].as_u64(), totals["blocks"]["refused"].as_u64());
+    assert_eq!(requests, (Some(0), Some(0)), "CUPTI asked for none");
 }

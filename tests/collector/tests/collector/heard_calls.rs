@@ -297,28 +297,42 @@ fn a_window_knows_its_calls_from_the_first_on_however_soon_the_writer_comes() {
     assert!(missing as i64 <= lost + 9, "{missing} of {}, {lost} lost", trace.kernels().len());
 }
 
-#[test]
-fn a_queue_that_is_full_loses_calls_and_says_how_many() {
-    // The writer asks for the name of the first call, and waits for the answer.
+/// 120,000 launches while the writer waits 2 s for the name of the first call.
+fn with_a_writer_that_waits(settings: &[(&str, &str)]) -> (Ended, Trace) {
     let sim = Sim::new("12.4");
-    let slow = sim.player("threads").args(["4", "30000"]).env("GPUPROF_API_CALLS", "by-call").inject();
-    let slow = slow.env("GPUPROF_EXIT_DEADLINE_MS", "30000");
+    let player =
+        player(&sim, "by-call", &["threads", "4", "30000"], settings).env("GPUPROF_EXIT_DEADLINE_MS", "30000");
     // The names of all calls were asked for before.
     let known = 467 + 1 + 753 + 1;
-    let ended =
-        slow.stall(&format!("cuptiGetCallbackName:4000@{}", known + 1)).timeout(Duration::from_secs(120)).run();
+    let stall = format!("cuptiGetCallbackName:2000@{}", known + 1);
+    let ended = player.stall(&stall).timeout(Duration::from_secs(120)).run();
     assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
+    assert!(ended.log.contains("stall cuptiGetCallbackName"), "the writer did not wait");
     let trace = one(&ended);
+    (ended, trace)
+}
+
+/// Launches and waits of that program.
+const LAUNCHES_AND_WAITS: i64 = 120_000 + 4 * (30_000 / 64 + 1) + 2;
+
+#[test]
+fn a_writer_that_does_not_come_loses_no_call_while_there_are_blocks() {
+    let (_, trace) = with_a_writer_that_waits(&[]);
+    assert_eq!(trace.losses(), []);
+    assert_eq!(trace.rows::<ApiRow>().len() as i64, LAUNCHES_AND_WAITS);
+}
+
+#[test]
+fn a_queue_that_is_full_loses_calls_and_says_how_many() {
+    let (ended, trace) =
+        with_a_writer_that_waits(&[("GPUPROF_KINDS", "runtime,driver"), ("GPUPROF_MEMORY_BYTES", "1MiB")]);
     let lost: i64 = trace.losses().iter().map(|row| row.rows).sum();
     assert!(lost > 0, "{:?} {}", trace.losses(), ended.log);
     let texts: Vec<String> = trace.losses().iter().filter_map(|row| Some(trace.text(row.detail_id?))).collect();
-    assert_eq!(texts, vec!["API calls"; texts.len()]);
+    assert!(!texts.is_empty() && texts.iter().all(|text| text == "API calls"), "{texts:?}");
     assert!(trace.losses().iter().all(|row| row.start_ns < row.end_ns), "{:?}", trace.losses());
     // Each launch and each wait was heard or lost.
-    let launches = calls(&trace, false);
-    let rows: usize = launches.values().sum();
-    let waits = 4 * (30_000 / 64 + 1) + 2;
-    assert_eq!(rows as i64 + lost, 120_000 + waits, "{launches:?}");
+    assert_eq!(trace.rows::<ApiRow>().len() as i64 + lost, LAUNCHES_AND_WAITS);
 }
 
 #[test]
@@ -452,6 +466,6 @@ fn windows_of_a_budget_and_of_a_timer_hold_the_launches_of_their_kernels() {
         let without = kernels.iter().filter(|kernel| !launches.contains(&kernel.correlation)).count();
         assert!(windows >= least && kernels.len() > 100, "{windows} windows, {} kernels", kernels.len());
         // Kernels go on before calls do and off behind them, as by kind: what is launched meanwhile has no call.
-        assert!(without * 20 < kernels.len(), "{without} of {}", kernels.len());
+        assert!(without * 4 < kernels.len(), "{without} of {}", kernels.len());
     }
 }
