@@ -117,12 +117,12 @@ impl Gap {
 pub(super) struct Windows(HashMap<u32, Vec<(i64, i64)>>);
 
 impl Windows {
-    /// Reads them all.
-    pub(super) fn read(frames: &Frames) -> Result<Windows> {
+    /// Reads those of the processes that a filter looks into.
+    pub(super) fn read(frames: &Frames, filter: &Filter) -> Result<Windows> {
         let mut all: Vec<(u32, i64, i64)> = frames.fold(
             &tables::CAPTURE,
             &[capture::START_NS, capture::END_NS],
-            &Filter::everything(),
+            &filter.whole_processes(),
             Vec::new,
             |all: &mut Vec<(u32, i64, i64)>, batch| {
                 let (start, end) = (batch.get(capture::START_NS), batch.get(capture::END_NS));
@@ -188,16 +188,16 @@ pub struct Seen {
 }
 
 impl<'a> GapFinder<'a> {
-    /// Has seen nothing yet.
+    /// Has seen nothing yet. `filter` selects what it will see.
     ///
     /// # Errors
     /// Fails if a part of a file cannot be read.
-    pub fn new(frames: &'a Frames) -> Result<Self> {
+    pub fn new(frames: &'a Frames, filter: &Filter) -> Result<Self> {
         Ok(GapFinder {
             frames,
             classes: CallClasses::new(frames),
             calls: RecentCalls::default(),
-            windows: Windows::read(frames)?,
+            windows: Windows::read(frames, filter)?,
             devices: Vec::new(),
             places: HashMap::new(),
             last_place: None,
@@ -338,7 +338,7 @@ pub fn each_gap(frames: &Frames, filter: &Filter, each: impl FnMut(Gap) + Send) 
             }
         }
     }
-    let mut visitor = Visitor { finder: GapFinder::new(frames)?, each };
+    let mut visitor = Visitor { finder: GapFinder::new(frames, filter)?, each };
     in_time::visit(frames, filter, &mut visitor)?;
     let span = |device: &Device| {
         let last_ns = device.last.map_or(device.first_ns, |last| last.end_ns);

@@ -188,8 +188,9 @@ fn measured(
     found: BTreeMap<u32, ProcessSteps>,
 ) -> Result<BTreeMap<u32, ProcessSteps>> {
     let measured = several_at_once(found.into_iter().collect(), |(process, steps)| {
-        let mut pass = Pass { finder: GapFinder::new(frames)?, steps, busy: BTreeMap::new() };
-        in_time::visit(frames, &filter.within_process(process), &mut pass)?;
+        let filter = filter.within_process(process);
+        let mut pass = Pass { finder: GapFinder::new(frames, &filter)?, steps, busy: BTreeMap::new() };
+        in_time::visit(frames, &filter, &mut pass)?;
         let Pass { mut steps, busy, .. } = pass;
         for (from_ns, to_ns) in busy.into_values() {
             steps.gpus += 1;
@@ -253,7 +254,7 @@ fn by_sequence(frames: &Frames, filter: &Filter, found: &mut BTreeMap<u32, Proce
     }
     busiest.retain(|process, _| !found.contains_key(process));
     let streams: BTreeSet<Stream> = busiest.values().map(|(_, stream)| *stream).collect();
-    let windows = Windows::read(frames)?;
+    let windows = Windows::read(frames, filter)?;
     let of_stream = |((process, device, stream), mut chain): (Stream, Vec<sequence::Link>)| {
         chain.sort_unstable();
         let repeats = sequence::find(&chain);

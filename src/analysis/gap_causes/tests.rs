@@ -15,7 +15,7 @@ fn work(device: u32, start_ns: i64, duration_ns: i64, correlation: u64) -> Work 
 #[test]
 fn overlaps_and_nests_make_no_gap() {
     let frames = Frames::default();
-    let mut finder = GapFinder::new(&frames).expect("nothing to read");
+    let mut finder = GapFinder::new(&frames, &Filter::everything()).expect("nothing to read");
     let all = [
         work(0, 0, 100, 0),
         work(1, 10, 10, 0),
@@ -33,7 +33,7 @@ fn overlaps_and_nests_make_no_gap() {
 /// The cause of the gap from 1 ms to the start of the work that the last of `calls` launches.
 fn cause(calls: &[(CallClass, i64, i64)], work_start_ns: i64) -> Cause {
     let frames = Frames::default();
-    let mut finder = GapFinder::new(&frames).expect("nothing to read");
+    let mut finder = GapFinder::new(&frames, &Filter::everything()).expect("nothing to read");
     assert!(finder.work(&work(0, 0, 1_000_000, 0)).gap.is_none());
     for (i, &(class, start_ns, end_ns)) in calls.iter().enumerate() {
         let correlation = i as u64 + 1;

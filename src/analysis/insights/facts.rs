@@ -7,6 +7,7 @@ use crate::analysis::gap_causes::{Cause, Gap, GapFinder, as_option};
 use crate::analysis::in_time::{self, Call, InTime, Work, WorkKind};
 use crate::analysis::labels::Labels;
 use crate::analysis::partial;
+use crate::analysis::per_process::{processes_with, several_at_once, sharing_devices};
 use crate::analysis::work_class::CommunicationKernels;
 use crate::error::Result;
 use crate::numbers::{BINARY, counted, grouped, items, short_time, size};
@@ -149,29 +150,48 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Reads the selected records.
+    /// Reads the selected records: those of processes that share no GPU apart, several processes at once.
     ///
     /// # Errors
     /// Fails if a part of a file cannot be read.
     pub fn read(labels: &Labels, filter: &Filter) -> Result<Facts> {
         let frames = labels.frames();
         let (first_ns, last_ns) = frames.time_span()?.unwrap_or((0, 0));
-        let mut pass = Pass {
-            finder: GapFinder::new(frames)?,
-            communication: CommunicationKernels::new(labels),
-            warm_until_ns: first_ns.saturating_add(last_ns.saturating_sub(first_ns) / WARM_UP),
-            facts: Facts { first_ns, has_losses: lost_records(frames)?, ..Facts::default() },
-        };
-        let without_times = in_time::visit(frames, filter, &mut pass)?;
-        let places = pass.finder.places();
-        let mut facts = pass.facts;
-        facts.without_times = without_times;
-        for (device, place) in facts.devices.iter_mut().zip(places) {
-            device.place = place;
-            device.coverage.finish();
-        }
+        let warm_until_ns = first_ns.saturating_add(last_ns.saturating_sub(first_ns) / WARM_UP);
+        let processes = processes_with(frames, &in_time::TABLES, filter);
+        let parts = several_at_once(sharing_devices(frames, processes), |processes| {
+            let filter = filter.within_processes(&processes);
+            let mut pass = Pass {
+                finder: GapFinder::new(frames, &filter)?,
+                communication: CommunicationKernels::new(labels),
+                warm_until_ns,
+                facts: Facts::default(),
+            };
+            let without_times = in_time::visit(frames, &filter, &mut pass)?;
+            let places = pass.finder.places();
+            let mut facts = pass.facts;
+            facts.without_times = without_times;
+            for (device, place) in facts.devices.iter_mut().zip(places) {
+                device.place = place;
+                device.coverage.finish();
+            }
+            Ok(facts)
+        })?;
+        let mut facts = Facts { first_ns, has_losses: lost_records(frames)?, ..Facts::default() };
+        parts.into_iter().for_each(|part| facts.add(part));
         facts.devices.sort_by_key(|device| device.place);
         Ok(facts)
+    }
+
+    /// Adds what was read of other processes.
+    fn add(&mut self, mut other: Facts) {
+        self.devices.append(&mut other.devices);
+        self.work += other.work;
+        self.with_call += other.with_call;
+        self.calls += other.calls;
+        self.host_copies += other.host_copies;
+        self.with_memory += other.with_memory;
+        self.without_times += other.without_times;
     }
 
     /// Why nothing can be said at all; `None`: something can.

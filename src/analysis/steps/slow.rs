@@ -117,7 +117,7 @@ pub fn slow_steps(labels: &Labels, filter: &Filter, found: &[ProcessSteps]) -> R
     }
     let mut pass = Pass {
         labels,
-        finder: GapFinder::new(labels.frames())?,
+        finder: GapFinder::new(labels.frames(), filter)?,
         processes: found.iter().enumerate().map(|(at, steps)| (steps.process, at)).collect(),
         found,
         sums: vec![BTreeMap::new(); slots.len()],
