@@ -7,25 +7,12 @@ use std::cmp::Ordering;
 const MANY: usize = 1 << 13;
 
 /// Sorts by falling `key`, rows of equal keys by `tie`, and those that are equal in both stay in their order.
-///
-/// Rows hold all the figures of a line. Only keys and places are moved about while sorting.
 pub fn sort_falling<T: Send + Sync>(
     rows: &mut [T],
     key: impl Fn(&T) -> u128 + Sync,
     tie: impl Fn(&T, &T) -> Ordering + Sync,
 ) {
-    if rows.is_sorted_by(|a, b| key(b).cmp(&key(a)).then_with(|| tie(a, b)).is_le()) {
-        return;
-    }
-    let mut order: Vec<(u128, usize)> = rows.iter().zip(0..).map(|(row, at)| (key(row), at)).collect();
-    let by = |a: &(u128, usize), b: &(u128, usize)| {
-        b.0.cmp(&a.0).then_with(|| tie(&rows[a.1], &rows[b.1])).then_with(|| a.1.cmp(&b.1))
-    };
-    match order.len() {
-        ..MANY => order.sort_unstable_by(by),
-        _ => order.par_sort_unstable_by(by),
-    }
-    let mut from: Vec<usize> = order.into_iter().map(|(_, at)| at).collect();
+    let Some(mut from) = falling_order(rows, key, tie) else { return };
     for first in 0..rows.len() {
         // A circle of rows, each of which goes to the place of the one before it. A place that has its row leads to itself.
         let mut at = first;
@@ -37,6 +24,27 @@ pub fn sort_falling<T: Send + Sync>(
         }
         from[at] = at;
     }
+}
+
+/// The places of rows in the order of [`sort_falling`]; `None`: they are in it. Rows hold all the figures of a line, so whoever makes
+/// something smaller of them moves that, and not the rows.
+pub fn falling_order<T: Send + Sync>(
+    rows: &[T],
+    key: impl Fn(&T) -> u128 + Sync,
+    tie: impl Fn(&T, &T) -> Ordering + Sync,
+) -> Option<Vec<usize>> {
+    if rows.is_sorted_by(|a, b| key(b).cmp(&key(a)).then_with(|| tie(a, b)).is_le()) {
+        return None;
+    }
+    let mut order: Vec<(u128, usize)> = rows.iter().zip(0..).map(|(row, at)| (key(row), at)).collect();
+    let by = |a: &(u128, usize), b: &(u128, usize)| {
+        b.0.cmp(&a.0).then_with(|| tie(&rows[a.1], &rows[b.1])).then_with(|| a.1.cmp(&b.1))
+    };
+    match order.len() {
+        ..MANY => order.sort_unstable_by(by),
+        _ => order.par_sort_unstable_by(by),
+    }
+    Some(order.into_iter().map(|(_, at)| at).collect())
 }
 
 #[cfg(test)]

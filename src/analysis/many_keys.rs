@@ -5,6 +5,7 @@
 //! on, and they are in order of length within their key as well.
 
 use super::stats::{Stats, Wanted};
+use super::totals::{Group, RanOn};
 use rayon::prelude::*;
 
 /// From so many records on, all threads sort.
@@ -50,8 +51,8 @@ impl Log {
         self.long.append(&mut other.long);
     }
 
-    /// The statistics of each key, in the order of keys.
-    pub(super) fn into_groups(mut self) -> Vec<(u32, Stats)> {
+    /// Adds the statistics of each key, in the order of keys.
+    pub(super) fn add_groups(mut self, place: RanOn, out: &mut Vec<Group>) {
         let mut all = match self.parts.len() {
             1 => self.parts.pop().unwrap_or_default(),
             _ => self.parts.concat(),
@@ -64,30 +65,37 @@ impl Log {
         let short: Vec<&[u64]> = all.chunk_by(|a, b| key_of(*a) == key_of(*b)).collect();
         let group = |records: &&[u64]| {
             let durations: Vec<u32> = records.iter().map(|&packed| packed as u32).collect();
-            (records.first().map_or(0, |&first| key_of(first)), Stats::of_sorted(durations))
+            Group {
+                place,
+                key: records.first().map_or(0, |&first| key_of(first)),
+                stats: Stats::of_sorted(durations),
+            }
         };
-        let mut groups: Vec<(u32, Stats)> = match short.len() {
-            ..MANY => short.iter().map(group).collect(),
-            _ => short.par_iter().map(group).collect(),
-        };
-        if self.long.is_empty() {
-            return groups;
+        let from = out.len();
+        match short.len() {
+            ..MANY => out.extend(short.iter().map(group)),
+            // Written where they stay: groups are large, and there can be a million.
+            _ => out.par_extend(short.par_iter().map(group)),
         }
+        if self.long.is_empty() {
+            return;
+        }
+        let mut groups = out.split_off(from);
         self.long.sort_unstable();
         groups.extend(self.long.chunk_by(|a, b| a.0 == b.0).map(|records| {
             let mut stats = Stats::default();
             records.iter().for_each(|&(_, ns)| stats.add(ns, Wanted { quantiles: true }));
-            (records.first().map_or(0, |record| record.0), stats)
+            Group { place, key: records.first().map_or(0, |record| record.0), stats }
         }));
-        groups.sort_by_key(|(key, _)| *key);
+        groups.sort_by_key(|group| group.key);
         groups.dedup_by(|second, first| {
-            let is_same = first.0 == second.0;
+            let is_same = first.key == second.key;
             if is_same {
-                first.1.merge(std::mem::take(&mut second.1));
+                first.stats.merge(std::mem::take(&mut second.stats));
             }
             is_same
         });
-        groups
+        out.append(&mut groups);
     }
 }
 
@@ -111,10 +119,11 @@ mod tests {
                 expected[key as usize].add(ns, Wanted { quantiles: true });
             }
             log.append(other);
-            let groups = log.into_groups();
-            assert!(groups.is_sorted_by(|a, b| a.0 < b.0));
+            let mut groups = Vec::new();
+            log.add_groups(RanOn::ANYWHERE, &mut groups);
+            assert!(groups.is_sorted_by(|a, b| a.key < b.key));
             assert_eq!(groups.len(), expected.iter().filter(|stats| stats.count > 0).count());
-            for (key, mut stats) in groups {
+            for Group { key, mut stats, .. } in groups {
                 let expected = &mut expected[key as usize];
                 assert_eq!(stats.durations.median_times_2(), expected.durations.median_times_2());
                 assert_eq!(stats.durations.percentile(90), expected.durations.percentile(90));

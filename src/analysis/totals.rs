@@ -119,8 +119,9 @@ impl Slots {
 
     fn into_groups(self, place: RanOn, out: &mut Vec<Group>) {
         let direct = self.direct.into_iter().enumerate().map(|(key, stats)| (key as u32, stats));
-        let groups = direct.chain(self.other).chain(self.log.into_groups()).filter(|(_, stats)| stats.count > 0);
+        let groups = direct.chain(self.other).filter(|(_, stats)| stats.count > 0);
         out.extend(groups.map(|(key, stats)| Group { place, key, stats }));
+        self.log.add_groups(place, out);
     }
 }
 

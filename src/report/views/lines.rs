@@ -2,7 +2,7 @@
 
 use super::named::{Named, five, percent};
 use crate::analysis::estimate::Estimate;
-use crate::analysis::falling::sort_falling;
+use crate::analysis::falling::{falling_order, sort_falling};
 use crate::analysis::merged::Merged;
 use crate::analysis::stats::{Stats, Wanted};
 use crate::analysis::totals::Group;
@@ -37,28 +37,23 @@ impl RowName for Vec<String> {
     }
 }
 
-/// One row of a summary.
-pub(super) struct Line<N> {
-    pub(super) name: N,
-    /// Of the records.
-    pub(super) stats: Stats,
-    pub(super) sums: Sums,
-}
-
 /// Count and total of a row: of the records, or estimated for what they stand for.
 pub(super) struct Sums {
     pub(super) count: u64,
     pub(super) total: u128,
-    /// There can be a million rows, and few traces are samples.
-    pub(super) estimate: Option<Box<Estimate>>,
+    pub(super) estimate: Option<Estimate>,
 }
 
 impl Sums {
-    fn of(stats: &Stats) -> Sums {
-        let estimate = stats.sample.as_ref().map(|sample| Box::new(sample.estimate()));
+    pub(super) fn of(stats: &Stats) -> Sums {
+        let estimate = stats.sample.as_ref().map(|sample| sample.estimate());
         let (count, total) = estimate.as_ref().map_or((stats.count, stats.total_ns), |e| (e.count, e.total_ns));
         Sums { count, total, estimate }
     }
+}
+
+fn total<N>((_, stats): &(N, Stats)) -> u128 {
+    Sums::of(stats).total
 }
 
 /// Groups by their names; what reads the same is one row.
@@ -89,38 +84,43 @@ impl<N: RowName> Lines<N> {
     }
 
     /// The rows, the largest total first, then by name.
-    pub(super) fn sorted(self) -> Vec<Line<N>> {
-        let line = |(name, stats): (N, Stats)| Line { sums: Sums::of(&stats), name, stats };
-        let mut lines: Vec<_> = self.rows.into_rows().into_iter().map(line).collect();
-        sort_falling(&mut lines, |line| line.sums.total, |a, b| a.name.order(&b.name));
-        lines
+    pub(super) fn sorted(self) -> Vec<(N, Stats)> {
+        let mut rows = self.rows.into_rows();
+        sort_falling(&mut rows, total, |(a, _), (b, _)| a.order(b));
+        rows
     }
 
-    /// The table. "Time (%)" is the share of what is listed, never of wall time.
+    /// The table, the largest total first, then by name. "Time (%)" is the share of what is listed, never of wall time.
     pub(super) fn table(self, view: &Named, count: &'static str, names: &[&'static str]) -> Table {
         let numbers =
             ["Time (%)", "Total Time (ns)", count, "Avg (ns)", "Med (ns)", "Min (ns)", "Max (ns)", "StdDev (ns)"];
-        let rows = self.sorted();
-        let is_estimate = rows.iter().any(|line| line.sums.estimate.is_some());
+        let rows = self.rows.into_rows();
+        let is_estimate = rows.iter().any(|(_, stats)| stats.sample.is_some());
         let mut numbers = numbers.to_vec();
         if is_estimate {
             numbers.extend([TOTAL_WITHIN, COUNT_WITHIN]);
         }
         let mut table = view.empty(&numbers, names);
-        let all: u128 = rows.iter().map(|line| line.sums.total).sum();
-        let cells = |Line { name, mut stats, sums }: Line<N>| {
+        let all: u128 = rows.iter().map(total).sum();
+        let order = falling_order(&rows, total, |(a, _), (b, _)| a.order(b));
+        let cells = |(name, mut stats): (N, Stats)| {
+            let sums = Sums::of(&stats);
             let mut row = Vec::with_capacity(numbers.len() + names.len());
             row.extend([percent(sums.total, all), Cell::int(sums.total), Cell::int(sums.count)]);
             row.extend(five(&mut stats));
             if is_estimate {
-                row.extend(within(sums.estimate.as_deref()));
+                row.extend(within(sums.estimate.as_ref()));
             }
             row.extend(name.cells());
             row
         };
-        table.rows = match rows.len() {
+        let mut made: Vec<Vec<Cell>> = match rows.len() {
             ..MANY => rows.into_iter().map(cells).collect(),
             _ => rows.into_par_iter().map(cells).collect(),
+        };
+        table.rows = match order {
+            None => made,
+            Some(order) => order.into_iter().map(|at| std::mem::take(&mut made[at])).collect(),
         };
         table
     }

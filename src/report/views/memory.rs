@@ -2,7 +2,7 @@
 //!
 //! nsys records migrations as copies, CUPTI as unified memory events; both are listed here under nsys's names.
 
-use super::lines::{Line, Lines, QUANTILES};
+use super::lines::{Lines, QUANTILES, Sums};
 use super::named::{MB, Named, five_in, ratio};
 use super::nsys_names::{memcpy_name, migration_name};
 use crate::analysis::estimate::RowBlocks;
@@ -125,13 +125,14 @@ fn by_size(view: &Named, context: &Context) -> Result<Table> {
         }
     }
     let rows = lines.sorted();
-    let is_estimate = rows.iter().any(|line| line.sums.estimate.is_some());
+    let is_estimate = rows.iter().any(|(_, stats)| stats.sample.is_some());
     let mut numbers = vec!["Total (MB)", "Count", "Avg (MB)", "Med (MB)", "Min (MB)", "Max (MB)", "StdDev (MB)"];
     if is_estimate {
         numbers.extend(["Total +/- (MB)", COUNT_WITHIN]);
     }
     let mut table = view.empty(&numbers, &["Operation"]);
-    for Line { name, mut stats, sums } in rows {
+    for (name, mut stats) in rows {
+        let sums = Sums::of(&stats);
         let mut row = vec![ratio(sums.total, MB, 3), Cell::int(sums.count)];
         row.extend(five_in(&mut stats, MB, 3));
         if is_estimate {
