@@ -66,7 +66,7 @@ fn what_fails_says_what_and_what_to_do() {
     let home = spark(&folder, "half", "printf '%s\\n' 'gpuprof-answer 0 {\"key\":\"a\",\"count\":1}'");
     ask(&parquet, &["--spark", &home, "--view", "cuda_gpu_kern_sum"], &["what was not asked", "\"count\":1"]);
     ask(&parquet, &["--spark", "/nowhere"], &["/nowhere/bin/spark-sql", "SPARK_HOME"]);
-    ask(&parquet, &["--view", "steps"], &["\"steps\"", "gpu_time_breakdown"]);
+    ask(&parquet, &["--view", "steps_slow"], &["\"steps_slow\"", "gpu_time_breakdown"]);
     ask(&dataset(&folder, "csv-tables"), &["--spark", &home], &["an export as csv", "--format parquet"]);
     ask(folder.path().to_str().expect("a path"), &[], &["gpuprof-export.json", "gpuprof export --format parquet"]);
     let none =
